@@ -1,8 +1,8 @@
 """The command line (docs/reference/output.md): commands, exit codes, and how errors are printed.
 
 One module for each sort of command; `arguments` and `output` have what they share. A command is imported when it is
-asked for. So that `--help` answers at once, its module imports only click and small modules: printing, profiles,
-errors, resources, kinds. The command that runs imports everything else.
+used. So that `--help` answers at once, its module imports only click and small modules: printing, profiles, errors,
+resources, kinds. The command that runs imports everything else.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from optsched.core.errors import (
 
 __all__ = ["cli", "main"]
 
-# Being ended from outside --------------------------------------------------------------------------------------------
+# Ended from outside --------------------------------------------------------------------------------------------------
 # SIGTERM and SIGHUP do what Ctrl-C does, and messages name the signal.
-# So what there is by then is put out, processes of runs are ended, and files are left whole. The exit code is 128 and
-# the number of the signal, as shells have it.
+# So finished output is printed, processes of runs are ended, and files are complete. As in shells, the exit code is 128
+# plus the number of the signal.
 
 #: SIGHUP is not known on Windows.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -52,10 +52,10 @@ class Ended:
         self.by: signal.Signals | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Do what is done on Ctrl-C just now: a solver stops with what it holds, all else breaks off."""
+        """Do what Ctrl-C does now: a solver stops with its best result, everything else is interrupted."""
         self.by = signal.Signals(number)
         held = signal.getsignal(signal.SIGINT)
-        if not callable(held):  # Ctrl-C is ignored, as in what a shell runs in the background
+        if not callable(held):  # Ctrl-C is ignored, as in a background command of a shell
             raise KeyboardInterrupt
         held(signal.SIGINT, frame)
 
@@ -146,11 +146,11 @@ class _CommandLine(arguments.Commands):
                 setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - it stays open
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows names all the same
+                stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode still shows names
         shown: set[str] = set()
 
         def tell(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            """This package's own warnings once, in one line each; those of libraries are not the user's to mend."""
+            """Print this package's own warnings once, in one line each; the user cannot mend those of libraries."""
             if category.__module__.startswith("optsched.") and str(message) not in shown:
                 shown.add(str(message))
                 _tell(0, f"warning: {message}")
@@ -162,7 +162,7 @@ class _CommandLine(arguments.Commands):
             sys.exit(code if ended.by is None or code != ExitCode.INTERRUPTED else 128 + ended.by)
 
     def _exit_code(self, ended: Ended, *args: Any, **extra: Any) -> int:
-        """Run the command and tell what went wrong, one line a fault."""
+        """Run the command and report errors, one line for each fault."""
         try:
             code = super().main(*args, **extra)
         except (BoundViolated, SolverDisagreement) as error:
@@ -202,7 +202,7 @@ class _CommandLine(arguments.Commands):
 
 
 def _drop_stdout() -> None:
-    """Lead to nowhere what is left in the buffers, which Python would flush, and fail at once more, at the end."""
+    """Discard the rest of the buffers: at exit Python would flush them, and fail once more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,7 +1,7 @@
 """What the commands share: options, how their values are read and completed, how instances are found, where results go.
 
-A shell asks anew for each Tab, so nothing that computes is loaded to complete a value: names come from tables and file
-names. Packages outside are loaded only where there are such.
+A shell asks again at each Tab, so completing a value loads nothing that computes: names come from tables and file
+names. Other installed packages are loaded only if they bring names.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from optsched.core.network import FlowNetwork
     from optsched.measuring.gaps import GapReport
 
-# Values and what a shell offers for them -----------------------------------------------------------------------------
+# Values, and completions for a shell --------------------------------------------------------------------------------
 
 
 class Value(click.ParamType[str]):
-    """How the values of options and arguments are called in help, and which are offered when Tab is pressed."""
+    """The name of an option's or argument's values in help, and the completions of a value at Tab."""
 
     def __init__(self, name: str, offered: Callable[[str], Iterable[str | CompletionItem]]) -> None:
         self.name, self._offered = name, offered
@@ -48,7 +48,7 @@ class Value(click.ParamType[str]):
 
 
 class Picture(Value):
-    """A file for a picture. UsageError if it cannot be drawn: before the work is done.
+    """A file for a picture. UsageError before the work is done if it cannot be drawn.
 
     `also` are endings that the command writes itself.
     """
@@ -71,9 +71,9 @@ _SUFFIXES = (".json", ".json.gz", ".npz", ".csv", ".parquet")
 
 
 def _listed(group: str, kind: str, place: str) -> Callable[[str], Iterable[str]]:
-    """Shipped names and those that installed packages bring; `place` is the module and name of the whole list.
+    """Shipped names and those of installed packages; `place` is the module and name of the whole list.
 
-    The command reports what is wrong with a package when it runs, not while it is typed.
+    The command reports faults of a package when it runs, not while it is typed.
     """
 
     def names(incomplete: str) -> Iterable[str]:
@@ -105,13 +105,13 @@ def _file(incomplete: str) -> Iterable[CompletionItem]:
 
 
 def _profiles(incomplete: str) -> Iterable[str | CompletionItem]:
-    """Names of shipped solver profiles; where none begins so, files."""
+    """Names of shipped solver profiles; files if no name begins so."""
     names = sorted(path.stem for path in folder("solvers").glob("*.toml"))
     return [name for name in names if name.startswith(incomplete)] or _file(incomplete)
 
 
 def _instances(incomplete: str) -> Iterable[str | CompletionItem]:
-    """Names of the library, and files of instances; else the last parts of such names, else any file there is."""
+    """Names of the library, and files of instances; else the last parts of such names, else any file."""
     names = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
     for found in ([*names, *_files_of_instances(incomplete)], (Path(name).name for name in names)):
         if begun := [name for name in found if name.startswith(incomplete)]:
@@ -120,7 +120,7 @@ def _instances(incomplete: str) -> Iterable[str | CompletionItem]:
 
 
 def _files_of_instances(incomplete: str) -> list[str]:
-    """Files and folders that complete what is typed, as it is typed: a path from here gets no `./` unless given."""
+    """Files and folders that complete the typed text as it is: a path from here gets no `./` unless it was typed."""
     typed, slash, _ = incomplete.rpartition("/")
     try:
         found = sorted(Path(typed + slash).iterdir())
@@ -143,7 +143,7 @@ FILE, SOLUTION = Value("FILE", _file), Value("SOLUTION.json", _file)
 PICTURE, PICTURE_HELP = Picture(), "Draw it, too: .svg, .png or .pdf. Needs matplotlib."
 FOLDER = Value("FOLDER", lambda incomplete: [CompletionItem(incomplete, type="dir")])
 
-#: The values of an option of this name, which are the same in every command.
+#: The values of an option of this name, the same in every command.
 _VALUES = {
     "--problem": PROBLEM,
     "--heuristic": HEURISTIC,
@@ -161,7 +161,7 @@ _VALUES = {
 
 
 class Seconds(click.FloatRange):
-    """A finite number of seconds, at least 0 or, with `min_open`, above 0; with `none` that word, too, for infinity."""
+    """A finite number of seconds, at least 0, or above 0 with `min_open`; with `none` also that word, for infinity."""
 
     def __init__(self, min_open: bool = False, none: bool = False) -> None:
         super().__init__(0, min_open=min_open)
@@ -181,16 +181,16 @@ class Seconds(click.FloatRange):
 
 
 class Commands(click.Group):
-    """A group of commands that are made when they are asked for; where there is none of a name it names the nearest.
+    """A group of commands that are made when they are used; for an unknown name it suggests the nearest.
 
-    Its help cuts no sentence.
+    Its help shortens no sentence.
     """
 
-    #: What the help calls them, and messages one of them.
+    #: The help's name for all of them, and the messages' name for one.
     title, noun = "Commands", "command"
 
     def names(self) -> Collection[str]:
-        """The names of all; whether a shipped one is among them is known without a look at installed packages."""
+        """All names; checking whether a shipped name is among them needs no look at installed packages."""
         raise NotImplementedError
 
     def made(self, name: str) -> click.Command:
@@ -203,7 +203,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.names():
             return self.made(cmd_name)
-        if not ctx.resilient_parsing:  # otherwise only completions are wanted
+        if not ctx.resilient_parsing:  # else only completions are needed
             known = self.list_commands(ctx)
             raise click.UsageError(f'there is no {self.noun} "{cmd_name}"; {nearest(cmd_name, known)}', ctx)
         return None
@@ -217,16 +217,16 @@ class Commands(click.Group):
 
 @dataclass(frozen=True)
 class Option:
-    """Declares an option, in the annotation of the parameter of a command that it fills.
+    """Declares an option, in the annotation of the command's parameter that gets its value.
 
-    The parameter says the rest: `bool` is a flag, a tuple may be repeated, and what has no default must be given.
+    The parameter says the rest: `bool` is a flag, a tuple may be repeated, and one without a default is required.
 
     Attributes
     ----------
     flags
-        How it is spelled, with blanks between; by default as the parameter.
+        Its spellings, separated by blanks; by default the parameter's name.
     kind, least, choices
-        Its values, the least number, or all words; by default what an option of its name takes in every command.
+        Its values, the least number, or all words; by default those of an option of its name in every command.
     shown
         Whether the help shows the default.
     """
@@ -263,7 +263,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Argument:
-    """Declares an argument in the same way; a tuple takes all that are given."""
+    """Declares an argument in the same way; a tuple takes all given values."""
 
     kind: click.ParamType[Any] | None = None
     metavar: str | None = None
@@ -277,7 +277,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Together:
-    """Several parameters that reach the command as one value, made by `make`.
+    """Several parameters that the command gets as one value, made by `make`.
 
     With `within` that value is a context, and the command runs inside it. The command's own parameter, also called
     `within`, only declares the options: it gets None, and the command does not use it.
@@ -308,9 +308,9 @@ def _parameters(function: Callable[..., Any]) -> list[click.Parameter]:
 
 
 def command(function: Callable[..., Any], name: str | None = None) -> click.Command:
-    """The command that calls a function: its parameters declare what is typed, its docstring is the help.
+    """The command that calls a function: its parameters declare the options, its docstring is the help.
 
-    The exit code is what it returns.
+    The function's result is the exit code.
     """
     together = {of.name: one for of, one in _declared(function) if isinstance(one, Together)}
 
@@ -325,7 +325,7 @@ def command(function: Callable[..., Any], name: str | None = None) -> click.Comm
     return click.Command(name or function.__name__, params=_parameters(function), callback=called, help=help_text)
 
 
-#: Seconds for each reference and each run of a heuristic, where neither the command nor the profile says.
+#: Seconds for each reference and each run of a heuristic, if neither the command nor the profile says any.
 DEFAULT_LIMIT = 10.0
 
 #: Parameters of several commands.
@@ -394,15 +394,15 @@ Limited = Annotated[Profile, Together(limited)]
 RunLimits = Annotated[None, Together(_contained, within=True)]
 
 
-#: The formats of a table: as people read it, and as documents take it.
+#: The formats of a table: for people, and for documents.
 TABLES = ("table", "markdown", "latex")
 
 
 @dataclass(frozen=True)
 class Out:
-    """Where the data of a command go, a file or stdout, and in what form: what `--format` and `--output` say.
+    """The destination of a command's data (a file or stdout) and their format: `--format` and `--output`.
 
-    Where the form is not said, it is that of the file's ending, else a table.
+    Without a format, the ending of the file decides; else it is a table.
     """
 
     form: str
@@ -410,7 +410,7 @@ class Out:
 
     @staticmethod
     def of(form: str | None, output: str | None = None) -> Out:
-        """What is said, and what follows where the form is not."""
+        """The given format and file, with the default format."""
         return Out(form or {".json": "json", ".csv": "csv"}.get(Path(output or "").suffix, "table"), output)
 
     @property
@@ -425,14 +425,14 @@ class Out:
 
     @property
     def page(self) -> Page:
-        """What tables are put on.
+        """The page for tables.
 
-        Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
+        Whether stdout is a terminal is checked now: while heuristics run, stdout is stderr.
         """
         return Page(self.form, page_width(file=self.file is not None), self.drawn)
 
     def text(self, text: str) -> None:
-        """Put data out: the whole of them or nothing."""
+        """Write data: all of them or nothing."""
         if self.file is None:
             click.echo(text, nl=False)
             return
@@ -441,19 +441,19 @@ class Out:
         write_whole(self.file, text.encode("utf-8", "backslashreplace"))
 
     def json(self, content: Any) -> None:
-        """Put content out as JSON."""
+        """Write content as JSON."""
         self.text(to_json(content))
 
     def table(self, table: Table, heading: str = "", remarks: Sequence[str] = ()) -> None:
-        """Put a table out."""
+        """Write a table."""
         self.text(self.page.put(table, heading, remarks))
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Put sentences out, each folded to the terminal."""
+        """Write sentences, each folded to the width of the terminal."""
         self.text("".join(folded(printable(line), page_width(), "  ") for line in lines))
 
     def names(self, names: Iterable[tuple[str, str]], widest: int = 30) -> None:
-        """Put names out with what they are, in columns of at most `widest` characters and the rest."""
+        """Write names and their descriptions, in columns of at most `widest` characters and the rest."""
         lines = click.HelpFormatter(width=page_width())
         lines.write_dl([(name, printable(text)) for name, text in names], col_max=widest)
         self.text(lines.getvalue())
@@ -469,13 +469,13 @@ def formats(*names: str, file: bool = False) -> Together:
     return Together(Out.of, [*form, *_OUTPUT] if file else form)
 
 
-#: Where data go, and in what form.
+#: Where data go, and in what format.
 Recorded = Annotated[Out, Together(Out.of, [*_ANY.parameters("form", str, None), *_OUTPUT])]
 TableOrJson = Annotated[Out, formats("table", "json")]
 
 
 def seeds_of(repeats: int | None, seed: int | None) -> range | None:
-    """The seeds that `--repeats` and `--seed` say; None: as many as each heuristic needs (`studies.runs.measure`)."""
+    """The seeds of `--repeats` and `--seed`; None: as many as each heuristic needs (`studies.runs.measure`)."""
     if repeats is None and seed is None:
         return None
     first = seed or 0
@@ -486,9 +486,9 @@ def seeds_of(repeats: int | None, seed: int | None) -> range | None:
 
 
 def parameters_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Parameters of each of the problems `names` from `[P.]K=V`; without `P.` of every one of them that has it.
+    """Parameters of each of the problems `names` from `[P.]K=V`; without `P.`, of each problem that has it.
 
-    UsageError if a text is no assignment, or none of the problems has such a parameter or takes the value.
+    UsageError if a text is no assignment, or if no problem has such a parameter or accepts the value.
     """
     from optsched.problems import problem_class
     from optsched.problems.base import resolve
@@ -520,30 +520,30 @@ def parameters_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, dict[
 
 
 def load_any(argument: str) -> Instance | FlowNetwork:
-    """The instance or network of a file, or of an entry of the library; InputError if there is none, or it is wrong."""
+    """The instance or network of a file, or of an entry of the library; InputError if none, or a faulty one."""
     from optsched.core.instance import Instance
     from optsched.instances.files import load
 
     loaded = load(argument)
     if isinstance(loaded, Instance) and not loaded.name:
-        loaded = replace(loaded, name=argument)  # a record must say where it is from
+        loaded = replace(loaded, name=argument)  # a record must name its source
     return loaded
 
 
 # Results ----------------------------------------------------------------------------------------------------------
 
 
-#: Of what has one form alone.
+#: For commands with a single format.
 STDOUT = Out("table")
 
 
 def note(message: str, kind: str = "note") -> None:
-    """Tell something on stderr."""
+    """Print a note on stderr."""
     click.echo(f"optsched: {kind}: {printable(message)}", err=True)
 
 
 def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
-    """Say on stderr what was cut short, and what was too large to be tried."""
+    """Note on stderr what was cut short, and what was too large to try."""
     from optsched.core.results import Limit
     from optsched.routes import end_reason
 

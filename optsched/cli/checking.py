@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from optsched.measuring.studies.check_reports import Result
     from optsched.measuring.studies.checks import Planned
 
-#: The file that is taken where none is named.
+#: The default file.
 FILE = "optsched-check.toml"
 
 
@@ -109,7 +109,7 @@ def check(
 
 
 def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]) -> None:
-    """Run the checks one after another; one that is broken off is put out as not finished."""
+    """Run the checks one after another; an interrupted one is reported as not finished."""
     from optsched.core.processes.containing import contained
     from optsched.measuring.studies.check_reports import Result
 
@@ -118,7 +118,7 @@ def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]
             measured: list[Run] = []
             outcome, began = None, time.perf_counter()
             try:
-                # What a user's heuristic prints must not come between the data.
+                # Output of a user's heuristic must not mix with the data.
                 with redirect_stdout(sys.stderr), chdir(folder), contained(named.check.contained):
                     for entry in named.measure(step):
                         measured.append(entry)
@@ -131,7 +131,7 @@ def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]
 def _run_at_once(
     planned: Sequence[Planned], folder: Path, options: tuple[str, bool], jobs: int, put: Callable[[Result], None]
 ) -> None:
-    """Run several checks at once, each in a process of its own, and put them out in the order of the file."""
+    """Run several checks at once, each in its own process, and report them in the order of the file."""
     from optsched.core.processes.executors import LocalExecutor
     from optsched.measuring.studies.check_reports import Result
     from optsched.measuring.studies.checks import runs_of
@@ -155,7 +155,7 @@ def _run_at_once(
 
 
 def _lines(planned: Sequence[Planned]) -> Fitted:
-    """The lines of the table, which has a row as soon as its check is done."""
+    """The lines of the table, which gets a row as soon as its check is done."""
     from optsched.measuring.studies.check_reports import COLUMNS, NUMBERS
 
     to_come = [(entry.name, "", "", "infeasible", "-" * 13, "not finished", "") for entry in planned]
@@ -163,7 +163,7 @@ def _lines(planned: Sequence[Planned]) -> Fitted:
 
 
 def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) -> None:
-    """Print what does not hold, check by check."""
+    """Print the failures, check by check."""
     import secrets
 
     from optsched.measuring.studies.check_reports import breach_lines
@@ -173,12 +173,12 @@ def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) ->
     if lines:
         stop = secrets.token_hex(8)
         before, after = (f"::stop-commands::{stop}\n", f"::{stop}::\n") if github else ("", "")
-        # Between these two lines GitHub obeys nothing, even if a task is called like a command.
+        # Between these two lines GitHub obeys nothing, even if a task has the name of a command.
         write(before + "".join(f"{printable(line)}\n" for line in lines) + after)
 
 
 def _append(path: str, text: bytes) -> None:
-    """Add to the summary of the step, which other commands write to, too."""
+    """Append to the summary of the step; other commands write to it, too."""
     try:
         with open(path, "ab") as file:
             file.write(text)
@@ -187,7 +187,7 @@ def _append(path: str, text: bytes) -> None:
 
 
 def _record(results: Sequence[Result]) -> None:
-    """Write the baselines; what else is recorded in their files, by other checks and tests, stays."""
+    """Write the baselines; records of other checks and tests in the same files stay."""
     from optsched.measuring.studies.baselines import Baseline
 
     by_path: dict[str, list[Run]] = {}
@@ -205,7 +205,7 @@ def _record(results: Sequence[Result]) -> None:
 
 @dataclass
 class _Search:
-    """What is looked for, and where."""
+    """The target of the search, and its space."""
 
     budget: Annotated[
         int | None, Option("Instances that are tried; by default 2000, or all that --time-limit allows.", least=1)

@@ -123,7 +123,7 @@ def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = 
 
 
 def _jobs_table(explanation: ScheduleExplanation) -> Table:
-    """A row for each job, with the task that ended last, and what that waited for."""
+    """A row for each job: the task that ended last, and what it waited for."""
     seconds = ("time", "best", "alone", "waited", "for maps", "for slots", "passed", "took")
     rows = []
     for job in () if explanation.infeasible else explanation.jobs:
@@ -140,8 +140,8 @@ def _jobs_table(explanation: ScheduleExplanation) -> Table:
 
 
 def explanation_table(explanation: Explanation | ScheduleExplanation, most: int) -> Table:
-    """A row for each move of the chains that are shown, one for the rest, one for all, and one for each change of the
-    cluster ("if"); or one for each conflicting task. Of a schedule a row for each job.
+    """A row for each move of the shown chains, one for the rest, one for all, and one for each change of the cluster
+    ("if"); or one for each conflicting task. For a schedule a row for each job.
     """
     from optsched.measuring.explaining import Explanation
 
@@ -233,7 +233,7 @@ def show(
 
 
 def decision_file(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
-    """A solution file that holds a decision on this instance, or a schedule file."""
+    """A solution file with a decision on this instance, or a schedule file."""
     from optsched.core.placement import Schedule
     from optsched.instances.claim_files import read_held
 
@@ -250,7 +250,7 @@ def _posed(
     choices: Sequence[Choice],
     decisions: Sequence[tuple[str, Solution | Schedule]],
 ) -> AnyProblem | None:
-    """The problem that judges the placements; None if nothing is to be judged."""
+    """The problem that judges the placements; None if there are none to judge."""
     from optsched.core.instance import Instance
     from optsched.core.placement import Schedule
     from optsched.heuristics.running.base import over_time

@@ -109,7 +109,7 @@ def gap(
 
 
 def _note_infeasible(reports: Sequence[GapReport]) -> bool:
-    """Name on stderr the problems that are infeasible; returns whether all of them are."""
+    """Name the infeasible problems on stderr; returns whether all are infeasible."""
     found = {id(report.reference): report for report in reports}.values()
     reasons = {
         f"{report.problem.instance.name}, {report.problem.name}": report.reference.infeasible
@@ -128,7 +128,7 @@ def _planned(
     params: tuple[str, ...],
     solutions: tuple[str, ...],
 ) -> tuple[list[Work], Notes]:
-    """The work and its notes; without sources the shipped library is meant."""
+    """The work and its notes; without sources, on the shipped library."""
     from optsched.measuring.studies.runs import plan, problems_with_heuristics
     from optsched.problems import problem_class
 
@@ -149,7 +149,7 @@ def _planned(
 def _decided(
     sources: list[Source], paths: tuple[str, ...]
 ) -> tuple[list[Source], list[Choice], dict[str, dict[str, Any]]]:
-    """The one instance, what files decide on it, and of each problem that they name the parameters."""
+    """The one instance, the decisions of files on it, and the parameters of each problem that they name."""
     from optsched.cli.explaining import decision_file
     from optsched.core.placement import Schedule
     from optsched.heuristics.running.base import over_time
@@ -177,12 +177,12 @@ def _decided(
 
 
 def _records(form: str, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Texts:
-    """Records of the gaps, each with what was said of its problem."""
+    """Records of the gaps, each with the notes on its problem."""
 
     def record(entry: Run) -> dict[str, Any]:
         report, problem = entry.report, entry.report.problem
         fields = report.record(placements) | {"notes": notes.recorded(problem.instance.name, problem.name)}
-        if explain:  # a placement by its moves, a schedule by what it waited for
+        if explain:  # a placement by its moves, a schedule by its waits
             from optsched.measuring.explaining import explained
 
             fields["explanation"] = None if report.objective is None else explained(report).to_dict(MOST)
@@ -196,7 +196,7 @@ def _records(form: str, work: Sequence[Work], notes: Notes, placements: bool, ex
 def sources(
     instances: tuple[str, ...], family: str | None, seeds: str | None, drawn_with: tuple[str, ...]
 ) -> list[Source]:
-    """The instances that were asked for, those of a family last."""
+    """The given instances, those of a family last."""
     from optsched.measuring.studies.choices import Family, assignments
 
     if family is None:
@@ -208,7 +208,7 @@ def sources(
 
 
 def _shipped() -> list[str]:
-    """The library's names, less what is at scale, and networks, for which there are no heuristics."""
+    """The library's names, except those at scale and networks, for which there are no heuristics."""
     from optsched.instances.library import NETWORK, SCALE, library
 
     return [name for name, entry in library().items() if not {SCALE, NETWORK} & set(entry.tags)]
@@ -252,7 +252,7 @@ def _texts(out: arguments.Out, work: Sequence[Work], seeds: Sequence[int] | None
 
 
 def _made_of(reports: Iterable[GapReport]) -> Iterator[str]:
-    """What each gap is made of."""
+    """The parts of each gap."""
     from optsched.cli.explaining import words
     from optsched.measuring.explaining import Explanation, explained
 
@@ -268,12 +268,12 @@ LEGEND = (
     "percentage and is excluded from median, mean and worst."
 )
 
-#: Columns of a summary that are left out where there is no room, the first one first.
+#: Columns of a summary that are left out if there is no room, the first one first.
 SHED = ("median", "mean", "on")
 
 
 def summaries_text(summaries: Sequence[ProblemSummary], page: Page, more: str = "") -> str:
-    """A table for each problem, and what its words mean; `more` is said after that."""
+    """A table for each problem, and the meaning of its words, with `more` after that."""
     if any(row.instances < part.instances for part in summaries for row in part.rows):
         fewer = "A heuristic that does not apply everywhere has a row over fewer instances: its mean does not compare."
         more = f" {fewer}{more}"
@@ -287,10 +287,10 @@ def summaries_text(summaries: Sequence[ProblemSummary], page: Page, more: str = 
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:
-    """A line for each heuristic that raised or answered nonsense, and for each whose gaps are over the limit.
+    """A line for each heuristic that raised or returned nonsense, and for each with gaps over the limit.
 
-    The line has its seeds, or the seed of the largest gap. A run that was out of time failed only where a gap was asked
-    for.
+    The line has its seeds, or the seed of the largest gap. A run that exceeded its time failed only if there is a gap
+    limit.
     """
     seeds: dict[tuple[str, str], list[int]] = {}
     over: dict[tuple[str, ...], list[tuple[GapReport, str]]] = {}

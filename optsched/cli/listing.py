@@ -1,4 +1,4 @@
-"""What there is, and instances: `optsched list`, `self-test`, `versions`, `docs`, `describe`, `generate`, `import`.
+"""Lists, and instances: `optsched list`, `self-test`, `versions`, `docs`, `describe`, `generate`, `import`.
 
 `list`, `versions` and `docs` show what is installed; `self-test` checks that it works. `describe` says what an instance
 holds and which problems can be posed on it. `generate` draws an instance: each family is a command, and its parameters
@@ -73,7 +73,7 @@ def _models() -> list[dict[str, Any]]:
 
     modelled = names()
     files: dict[str | None, list[str]] = {}
-    for path in sorted(folder("models").iterdir()):  # cards and examples: of the longest name that one begins with
+    for path in sorted(folder("models").iterdir()):  # cards and examples: by the longest name that one begins with
         owners = [name for name in modelled if path.name.startswith((f"{name}.", f"{name}-"))]
         files.setdefault(max(owners, key=len, default=None), []).append(path.name)
     return [
@@ -130,10 +130,10 @@ def _families() -> list[dict[str, Any]]:
     ]
 
 
-#: Columns of prose, in which papers are called by their authors.
+#: Columns of prose, in which papers are named by their authors.
 _PROSE = ("title", "paper", "doc", "description", "source")
 
-#: The lists: how each is found, and what stands next to the names (JSON has all).
+#: The lists: how each is found, and the column next to the names (JSON has all).
 LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
     "problems": (_problems, "title"),
     "heuristics": (_heuristics, "doc"),
@@ -178,7 +178,7 @@ def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(content, Mapping):
             yield field, "" if content else "-"
             for name, value in content.items():
-                if isinstance(value, Mapping):  # of a parameter its default, what it is; of an optimum value and proof
+                if isinstance(value, Mapping):  # of a parameter default and meaning; of an optimum value and proof
                     keys = ("default", "value", "doc", "range", "certificate")
                     yield f"  {name}", "; ".join(_cell(value[key]) for key in keys if key in value)
                 else:
@@ -188,7 +188,7 @@ def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _read(column: str, content: Any) -> str:
-    """A cell as people read it: papers by authors and year where it is prose or a list of tags."""
+    """A cell for people: papers by authors and year, if it is prose or a list of tags."""
     if column == "tags":
         return ", ".join(map(cited, content))
     return cited(_cell(content)) if column in _PROSE else _cell(content)
@@ -225,9 +225,9 @@ def self_test(out: arguments.TableOrJson) -> ExitCode:
 
 
 def checks() -> Iterator[Finding]:
-    """Each check as it is done: small programs that releases of HiGHS got wrong, then known optima, one a problem.
+    """Each check when it is done: small programs that releases of HiGHS got wrong, then known optima, one a problem.
 
-    It is small enough for every installation; the tests of the package go far beyond.
+    The checks suit every installation; the tests of the package go far beyond them.
     """
     from optsched.certificates import Finding, certify
     from optsched.core.registry import records
@@ -259,7 +259,7 @@ def checks() -> Iterator[Finding]:
 
 @arguments.command
 def versions(out: arguments.TableOrJson) -> None:
-    """Versions of this package, of Python, and of what computes."""
+    """Versions of this package, of Python, and of the solvers and libraries."""
     from optsched.core.resources import versions
 
     found = {**versions(PACKAGES), "platform": platform.platform()}
@@ -271,7 +271,7 @@ def versions(out: arguments.TableOrJson) -> None:
 
 # `optsched docs`: the pages of the documentation that come with the package -------------------------------------------
 
-#: Blocks that only the site's builder fills in: a page with such a block is for the site alone.
+#: Blocks that only the site's builder fills in: a page with such a block is only for the site.
 _OF_THE_SITE = re.compile(r"^```\{(include|eval-rst|toctree)\}", re.MULTILINE)
 
 
@@ -312,7 +312,7 @@ def docs(
         out.text(named[0].read_text(encoding="utf-8"))
 
 
-#: How many of a problem's missing fields a table shows, and JSON.
+#: The most missing fields of a problem that a table shows, and JSON.
 SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 
 
@@ -348,7 +348,7 @@ def describe(instance: arguments.OneInstance, out: arguments.TableOrJson) -> Non
 
 
 def _sizes(loaded: Instance | FlowNetwork) -> dict[str, int]:
-    """How many there are of each thing in an instance or a network."""
+    """The numbers of all things in an instance or a network."""
     import numpy as np
 
     from optsched.core.instance import KINDS, MAP, PENDING, STATES, Instance
@@ -381,7 +381,7 @@ def _sizes(loaded: Instance | FlowNetwork) -> dict[str, int]:
 
 
 def _posable(loaded: Instance | FlowNetwork) -> Iterator[dict[str, Any]]:
-    """Which problems can be posed on it, and what the others miss."""
+    """Which problems can be posed on it, and which fields the others lack."""
     from optsched.problems import PROBLEMS
 
     for name, problem in PROBLEMS.items():
@@ -395,7 +395,7 @@ def _posable(loaded: Instance | FlowNetwork) -> Iterator[dict[str, Any]]:
 
 
 class _Families(arguments.Commands):
-    """A group with a command for each family, made when it is asked for; the family's parameters are its options."""
+    """A group with a command for each family, made when it is used; the family's parameters are its options."""
 
     title, noun = "Families", "family"
 
@@ -416,7 +416,7 @@ class _Families(arguments.Commands):
         family = FAMILIES[name]
         helps = {key: f"{cited(known.doc)} ({_default(known.default)})" for key, known in family.parameters.items()}
         helps |= {"seed": "The same seed gives the same instance. (0)", "output": _OUTPUT}
-        kinds = {"output": arguments.FILE}  # all others are plain texts
+        kinds = {"output": arguments.FILE}  # all others are plain text
         return click.Command(
             name,
             {"token_normalize_func": lambda token: token.replace("_", "-")},
@@ -473,7 +473,7 @@ def _emit(instance: Instance | FlowNetwork, output: str | None) -> None:
 
 
 class _Importers(arguments.Commands):
-    """A group with a command for each importer, made when it is asked for."""
+    """A group with a command for each importer, made when it is used."""
 
     def names(self) -> Collection[str]:
         from optsched.instances.importers import IMPORTERS
@@ -514,7 +514,7 @@ def _option(option: importers.Option) -> click.Parameter:
 def _import(
     importer: importers.Importer, /, file: str, output: str | None, folder: str | None = None, **options: Any
 ) -> None:
-    """What a file holds, to stdout, to a file, or each job to one of a folder; and what was odd in it."""
+    """Write the contents of a file to stdout, to a file, or each job to its own file in a folder; with warnings."""
     from optsched.instances.files import from_document
 
     if output is not None and folder is not None:
@@ -522,7 +522,7 @@ def _import(
     if importer.splits:
         options["split"] = folder is not None
     paths = [(file, ""), *((path, f"--{name}") for name, path in options.items() if isinstance(path, str))]
-    with ExitStack() as readings:  # an error about a file of another kind says what that file is
+    with ExitStack() as readings:  # an error about a file of another kind names that kind
         for path, option in paths:
             if known := [kind.name for kind in imported_by(importer.name, option)]:
                 readings.enter_context(expected(path, known[0], known))
@@ -539,7 +539,7 @@ def _import(
 
 
 def _save_all(made: Sequence[Instance | FlowNetwork], folder: str) -> None:
-    """Each as a file of a folder; if writing breaks off, a message says how many files there are."""
+    """Write each into a file of a folder; if writing is interrupted, a message counts the files."""
     from optsched.instances.files import save
 
     try:

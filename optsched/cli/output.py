@@ -1,7 +1,7 @@
-"""What a command puts out: results as they come, on stdout or into files, and notes on stderr.
+"""The output of a command: results as they come, on stdout or into files, and notes on stderr.
 
-No finished result is lost: a complete file takes its place, and what was cut short stays next to it, under a name that
-says so. Notes tell of silent defaults, waiting tasks and problems that were left out, before any figure.
+No finished result is lost. A complete file replaces the old one; an incomplete one stays next to it, under a name that
+says so. Before any figure, notes report silent defaults, waiting tasks and problems that were left out.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 
-#: Puts out a text, at once.
+#: Writes a text at once.
 Write = Callable[[str], None]
 
-#: Makes the texts of entries, each as soon as it can.
+#: Makes the texts of entries, each as soon as possible.
 Texts: TypeAlias = Callable[[Iterable[Any]], Iterable[str]]
 
 
 @contextmanager
 def destination(output: str | None) -> Iterator[Write]:
-    """Where data go: stdout, or a file (`replacing`)."""
+    """The destination of data: stdout, or a file (`replacing`)."""
     if output is not None:
         with replacing(output) as file:
             yield lambda text: file.write(text.encode("utf-8", "backslashreplace"))
@@ -54,9 +54,9 @@ def destination(output: str | None) -> Iterator[Write]:
 
 @contextmanager
 def replacing(output: str) -> Iterator[GrowingFile]:
-    """The successor of the file `output`, which takes its place at the end; a message says if there is none.
+    """The successor of the file `output`, which replaces it at the end; a message says if there is none.
 
-    InputError if the file cannot be written: before anything is done, or when it is.
+    InputError if the file cannot be written, if possible before the work begins.
     """
     from optsched.instances.documents.storing import GrowingFile
 
@@ -73,7 +73,7 @@ def replacing(output: str) -> Iterator[GrowingFile]:
 
 @contextmanager
 def picturing(path: str | None) -> Iterator[Callable[..., None]]:
-    """Draws into a file (`replacing`) by the name of a function of `optsched.showing`; without one nothing is drawn."""
+    """Draws into a file (`replacing`) by the name of a function of `optsched.showing`; no path, no picture."""
     with nullcontext() if path is None else replacing(path) as file:
 
         def draw(name: str, *of: Any) -> None:
@@ -88,7 +88,7 @@ def picturing(path: str | None) -> Iterator[Callable[..., None]]:
 
 @contextmanager
 def working(steps: int | None = None) -> Iterator[Progress]:
-    """Progress on stderr, where also goes what a user's heuristic prints: it must not come between the data."""
+    """Progress on stderr. Output of a user's heuristic goes there, too: it must not mix with the data."""
     with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
         yield step
 
@@ -127,8 +127,8 @@ def collected(
 ) -> list[Entry]:
     """Write results to `output` or stdout as they arrive. After an interrupt the output is still valid.
 
-    `measure` makes the entries with a function that reports each step, `texts` what is put out of them. `total` and
-    `steps` are how many there are to be: in words, and as a number where it is known.
+    `measure` makes the entries with a function that reports each step; `texts` makes their output. `total` and `steps`
+    are the expected number of entries, in words, and as a number if known.
     """
     with destination(output) as write, working(steps) as step:
         measured = _Measured(measure(step))
@@ -153,7 +153,7 @@ def collected(
 
 
 def at_end(text: Callable[[list[Any]], str]) -> Texts:
-    """The one text that all entries make together."""
+    """One text of all entries together."""
     return lambda entries: map(text, [list(entries)])
 
 
@@ -170,7 +170,7 @@ def records(form: str, fields: Sequence[str] | None, record: Callable[[Any], Map
                 made = record(entry)
                 if form == "csv":
                     yield to_csv([made], fields, header=not count)
-                else:  # as `to_json` writes the list: what stands between its brackets
+                else:  # as `to_json` writes the list: the text between its brackets
                     yield (",\n" if count else "[\n") + to_json([made]).removeprefix("[\n").removesuffix("\n]\n")
                 count += 1
         except (Exception, KeyboardInterrupt) as error:
@@ -195,7 +195,7 @@ def gap_records(
     further: Sequence[str] = (),
     placements: bool = False,
 ) -> Texts:
-    """Records of gaps in some problems, with the version before each and `further` fields after them."""
+    """Records of gaps in some problems, with the version first in each and `further` fields last."""
     from optsched.measuring.records import record_fields
 
     policies = any(entry.online for entry in heuristics)
@@ -205,30 +205,30 @@ def gap_records(
 
 # Notes on stderr ------------------------------------------------------------------------------------------------------
 #
-# One line each, each once, whether or not stderr is a terminal; for many instances one line for all of them.
+# One line each, and each once, with or without a terminal; for many instances one line for all of them.
 
-#: Up to this many instances have a note each; more share one line.
+#: Up to this many instances get a note each; more share one line.
 _MOST_SHOWN = 3
 
-#: How to see what was assumed.
+#: How to see the assumptions.
 _HOW = "the labels say how (optsched describe)"
 
 _INDEX = re.compile(r"\[\d+\]")
 _INDEXED = re.compile(r"(nodes|tasks|jobs|groups)\[\d+\]")
 
 
-#: How the note on a problem that is left out begins.
+#: The beginning of the note on a problem that is left out.
 _LEFT_OUT = "{} left out: "
 
-#: MB from which a task's data, a terabyte, was hardly meant so: a block of 128 MB has 134,217,728 bytes.
+#: MB from which the data of a task, a terabyte, are hardly meant so: a block of 128 MB has 134,217,728 bytes.
 _LARGE = 1_000_000
 
-#: An importer with this in its label of sizes has converted them; a terabyte is then what the trace says.
+#: An importer with this text in its label of sizes has converted them; then the trace itself says a terabyte.
 _MEGABYTE = "10^6 bytes"
 
 
 class Notes:
-    """Collects notes on some instances, and prints each once."""
+    """Collects notes on instances, and prints each once."""
 
     def __init__(self) -> None:
         #: For each sort of note, the instance and words, and the problems.
@@ -236,13 +236,13 @@ class Notes:
         self._all: list[tuple[str, str, str]] = []
 
     def add(self, sort: str, instance: Instance | FlowNetwork, words: str, problem: str = "") -> None:
-        """One thing; the same of several problems is one line, with their names where `words` has {}."""
+        """Add a note; the same note on several problems is one line, with their names in place of {} in `words`."""
         problems = self._found.setdefault(sort, {}).setdefault((instance.name, words), {})
         problems[problem] = None
         self._all.append((instance.name, problem, words))
 
     def recorded(self, instance: str, problem: str) -> list[str]:
-        """The notes on a problem on an instance, and on the instance: for records."""
+        """The notes on a problem on an instance, and on the instance, for records."""
         found = [
             (of, words)
             for name, of, words in self._all
@@ -251,7 +251,7 @@ class Notes:
         return list(dict.fromkeys(words.replace("{}: ", "").replace("{}", of) for of, words in found))
 
     def of(self, problem: AnyProblem) -> None:
-        """All that there is to say of a problem."""
+        """All notes on a problem."""
         import numpy as np
 
         from optsched.core.instance import KINDS, MAP
@@ -277,7 +277,7 @@ class Notes:
                 self.add("bare", instance, words, name)
         arrival = np.append(instance.workload.arrival, np.nan)[instance.workload.job[problem.tasks]]
         later = int(np.count_nonzero(arrival > instance.time))
-        if later and problem.decided is not Schedule:  # over time no policy runs what has not arrived
+        if later and problem.decided is not Schedule:  # over time no policy runs a task before its arrival
             words = (
                 f"{{}}: {later} of {count} {what} arrive after the snapshot; the optimum and batch heuristics know them"
             )
@@ -289,12 +289,12 @@ class Notes:
             self.add("bytes", instance, f"sizes look like bytes ({large}); they are read as MB")
 
     def of_labels(self, noun: Instance | FlowNetwork) -> None:
-        """The notes on assumed or inferred labels; generated instances had that note when they were drawn."""
+        """The notes on assumed or inferred labels; generated instances got this note when they were drawn."""
         if assumed := assumed_in_words([noun]):
             self.add("assumed", noun, f"{assumed}; {_HOW}")
 
     def left_out(self, instance: Instance, problem: str, error: InputError) -> None:
-        """A problem that was not asked for by name and cannot be posed, unless its fields just are not there."""
+        """Note a problem that was not requested by name and cannot be posed, unless its fields are simply absent."""
         if isinstance(error, MissingField) and not _nearly(instance, error):
             return
         shown, more = error.faults[0], len(error.faults) - 1
@@ -302,7 +302,7 @@ class Notes:
         self.add(f"left out: {_INDEX.sub('', reason)}", instance, f"{_LEFT_OUT}{reason}", problem)
 
     def tell(self) -> None:
-        """Put it all on stderr."""
+        """Print all notes on stderr."""
         for found in self._found.values():
             lines = [f"{name}: {words.replace('{}', ', '.join(problems))}" for (name, words), problems in found.items()]
             others = len({name for name, _ in found}) - 1
@@ -315,16 +315,16 @@ class Notes:
 
 @dataclass(frozen=True)
 class Asked:
-    """One problem on one instance, as the command line names them."""
+    """A problem on an instance, as the command line names them."""
 
     instance: arguments.OneInstance
     problem_name: Annotated[str, arguments.Option("See `list problems`.", "--problem")]
     params: arguments.Params = ()
 
     def pose(self) -> tuple[AnyProblem, list[str]]:
-        """The problem on the instance or network, and the notes on it, which are printed here: for records.
+        """The problem on the instance or network. Its notes are printed, and returned for records.
 
-        Wrong usage is found before the file is read.
+        Wrong usage is reported before the file is read.
         """
         from optsched.problems import problem
 
@@ -341,7 +341,7 @@ Posed = Annotated[Asked, arguments.Together(Asked)]
 
 
 def check_noun(path: str, decision: Any, problem: AnyProblem, otherwise: str = "") -> None:
-    """Raise UsageError if a file holds another noun than the problem decides; `otherwise` may be done, too."""
+    """Raise UsageError if a file holds another noun than the problem decides; `otherwise` names an alternative."""
     if decision.noun != problem.decided.noun:
         mismatch = f"holds a {decision.noun}, and {problem.name} decides a {problem.decided.noun}"
         mend = ", or ".join(filter(None, ["give a solution of such a problem", otherwise]))
@@ -349,7 +349,7 @@ def check_noun(path: str, decision: Any, problem: AnyProblem, otherwise: str = "
 
 
 def _nearly(instance: Instance, error: MissingField) -> bool:
-    """Whether a field is missing in some records only, or belongs to groups that there are: the problem was meant."""
+    """Whether only some records lack a field, or it belongs to existing groups: then the problem was meant."""
     sizes = {
         "nodes": len(instance.cluster),
         "tasks": len(instance.workload),
@@ -369,7 +369,7 @@ def _nearly(instance: Instance, error: MissingField) -> bool:
 
 
 def _large_size(instance: Instance) -> str:
-    """The first size that is rather one in bytes than in MB, with its place; empty if there is none."""
+    """The first size that is probably in bytes, not MB, with its place; empty if there is none."""
     import numpy as np
 
     shuffle = instance.workload.shuffle
@@ -386,7 +386,7 @@ def _large_size(instance: Instance) -> str:
 
 
 def tell_assumed(nouns: Iterable[Instance | FlowNetwork]) -> None:
-    """A line for what is labelled as assumed or inferred in what was made."""
+    """Print a line for each label that says a part was assumed or inferred."""
     found = dict.fromkeys(name for noun in nouns for name in assumed(noun))
     if found:
         arguments.note(f"assumed or inferred: {', '.join(found)}; {_HOW}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Words = Annotated[tuple[str, ...], Argument(metavar="[ID | WORD...]")]
 
-#: The head of the page that is printed from the records.
+#: The heading of the page that is printed from the records.
 _HEAD = """# Claims of the papers
 
 What the papers claim, and whether it holds: {count} claims, {judged} of them judged by a program. `optsched claims ID`
@@ -93,7 +93,7 @@ def claims(
 
 
 def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
-    """Judge claims in full and keep the judgements; what the command exits with."""
+    """Judge claims in full and store the judgements; returns the exit code."""
     from optsched.measuring.judging import judged_in_full
 
     having = [one for one in claims if one.checks]
@@ -128,7 +128,7 @@ def _list_claims(claims: Sequence[Claim], out: arguments.Out) -> None:
 
 
 def _counted(claims: Sequence[Claim]) -> Table:
-    """How many claims of each paper have each verdict."""
+    """The number of claims of each paper with each verdict."""
     from optsched.measuring.judging import VERDICTS
 
     each = Counter((one.paper, one.verdict) for one in claims)
@@ -178,7 +178,7 @@ def _described(one: Claim) -> Iterator[tuple[str, str]]:
 
 
 def _in_full(one: Claim) -> str:
-    """When the claim was last judged in full, and what that came to."""
+    """When the claim was last judged in full, and the result."""
     if not one.in_full:
         return "not judged in full with its present checks"
     last = max(one.in_full, key=lambda found: found.date)
@@ -197,7 +197,7 @@ def _judged(one: Claim, done: Judgement) -> Iterator[tuple[str, str]]:
 
 # Figures -----------------------------------------------------------------------------------------------------------
 
-#: Seconds between tables of what is measured so far.
+#: Seconds between tables of the results so far.
 _BETWEEN_TABLES = 10
 
 
@@ -302,5 +302,5 @@ def _list_figures(figures: Sequence[PaperFigure], out: arguments.Out) -> None:
 
 
 def _instead(one: PaperFigure) -> str:
-    """What shows a figure that is not measured, or why nothing does."""
+    """What shows a figure that cannot be measured, or why nothing does."""
     return one.shown_by or one.left_out

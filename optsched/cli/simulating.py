@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from optsched.heuristics.simulating import Simulation
     from optsched.measuring.decomposing import Decomposition, Decompositions
 
-    #: A run, and its policy as it was asked for.
+    #: A run, and its policy as the user wrote it.
     Named = tuple[str, Simulation]
 
-#: How tables of jobs may be written.
+#: The formats of tables of jobs.
 JOBS = (".csv", ".parquet")
 
 #: The most Gantt charts in a picture.
@@ -171,8 +171,8 @@ def _runs_of_policy(
 ) -> Iterator[Named]:
     """The runs of one policy on one instance: a run for each seed.
 
-    Without `seeds`, one run is enough if the policy draws nothing: then another run would be the same. A policy of the
-    user's own may differ from run to run even so; it runs twice with the first seed to find that out.
+    Without `seeds`, one run is enough if the policy draws nothing: another run would be the same. A user's own policy
+    may still differ from run to run. So it runs twice with the first seed, to check.
     """
     from optsched.heuristics.simulating import simulate as run_over_time
     from optsched.measuring.studies.choices import SEEDS
@@ -198,7 +198,7 @@ def _runs_of_policy(
 
 
 def _note_unfinished(named: Sequence[Named]) -> list[str]:
-    """Note which runs stopped early; the messages on those that left tasks waiting for ever."""
+    """Note which runs stopped early; returns messages on those that left tasks waiting for ever."""
     stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
     for message in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
         arguments.note(message)
@@ -207,7 +207,7 @@ def _note_unfinished(named: Sequence[Named]) -> list[str]:
 
 
 def _schedule_content(named: Named, path: str) -> bytes:
-    """The schedule file of a run, as the ending of its path says."""
+    """The schedule file of a run, in the format of the path's ending."""
     from optsched.instances.claim_files import claim_content
 
     run = named[1]
@@ -215,7 +215,7 @@ def _schedule_content(named: Named, path: str) -> bytes:
 
 
 def _draw(what: str, draw: Callable[..., None], named: Sequence[Named]) -> None:
-    """Draw a picture of all runs; charts of one policy under several seeds are named by the seed, too."""
+    """Draw a picture of all runs; the title of a chart has the seed if a policy has several."""
     from optsched.measuring.timelines import timeline
 
     several = what == "gantt" and len({run.seed for _, run in named}) > 1
@@ -226,7 +226,7 @@ def _draw(what: str, draw: Callable[..., None], named: Sequence[Named]) -> None:
 
 
 def _loss(text: str) -> tuple[str, float, float | None]:
-    """A node, when it is lost, and when it is back; nodes may have colons in their names."""
+    """A node, the time of its loss, and of its return; nodes may have colons in their names."""
     parts = text.split(":")
     times: list[float] = []
     while len(parts) > 1 and len(times) < 2:
@@ -241,7 +241,7 @@ def _loss(text: str) -> tuple[str, float, float | None]:
 
 
 def policy_named(text: str, option: str = "--policy") -> tuple[Any, dict[str, Any]]:
-    """A policy over time and its parameters: also a batch heuristic or `solve`, with what rounds take."""
+    """A policy over time and its parameters; also a batch heuristic or `solve`, with the parameters of rounds."""
     from optsched.heuristics.simulating import SOLVE
     from optsched.measuring.studies.choices import chosen, literal, parted
 
@@ -284,7 +284,7 @@ def _service(text: str | None) -> Any:
 
 
 def _check_jobs(path: str | None) -> None:
-    """Raise UsageError if the table of jobs could not be written: before anything is run."""
+    """Raise UsageError before any run if the table of jobs could not be written."""
     if path is None:
         return
     if not path.endswith(JOBS):
@@ -297,7 +297,7 @@ def _check_jobs(path: str | None) -> None:
 
 
 def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
-    """What is to be drawn where; UsageError for what cannot be, before anything is run."""
+    """The pictures and their files; UsageError before any run if one is impossible."""
     found: list[tuple[str, str]] = []
     for text in texts:
         what, equals, path = text.partition("=")
@@ -312,7 +312,7 @@ def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _check_schedule(runs: int, losses: Sequence[str]) -> None:
-    """Raise UsageError if a schedule file could not hold what is run."""
+    """Raise UsageError if a schedule file could not hold these runs."""
     if runs != 1:
         raise UsageError(f"--schedule is of one run, and these are {runs}: name one instance and one policy")
     if losses:
@@ -320,7 +320,7 @@ def _check_schedule(runs: int, losses: Sequence[str]) -> None:
 
 
 def _check_pictures(plots: Sequence[tuple[str, str]], instances: int, policies: int, repeats: int) -> None:
-    """Raise UsageError if a picture is of other runs than these."""
+    """Raise UsageError if a picture does not suit these runs."""
     for what, path in plots:
         if what == "gantt" and (instances > 1 or policies * repeats > MOST_CHARTS):
             raise UsageError(
@@ -332,7 +332,7 @@ def _check_pictures(plots: Sequence[tuple[str, str]], instances: int, policies: 
 
 
 def _jobs(done: Sequence[Named], path: str) -> bytes:
-    """The jobs of all runs, each with what it is of: the policy is called as it was asked for."""
+    """The jobs of all runs, each with its run; the policy has the name that the user wrote."""
     from io import BytesIO
 
     import pandas as pd
@@ -349,7 +349,7 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
 
 
 def _texts(out: arguments.Out, instances: Sequence[Instance], notes: Notes) -> Texts:
-    """What is put out of the runs: a table, or records with the notes on their instances."""
+    """The output on the runs: a table, or records with the notes on their instances."""
     if out.tabled:
         heads = ("instance", "policy") if len(instances) > 1 else ("policy",)
         return at_end(partial(_table, out.page, heads))
@@ -361,7 +361,7 @@ def _texts(out: arguments.Out, instances: Sequence[Instance], notes: Notes) -> T
     return records(out.form, None, record)
 
 
-#: Fields of a record that are seconds, by their headings in a table.
+#: Fields of a record in seconds, by their headings in a table.
 _TIMES = {
     "makespan": "makespan",
     "mean job": "mean_job_time",
@@ -372,7 +372,7 @@ _TIMES = {
 
 
 def _table(page: Page, heads: Sequence[str], named: Sequence[Named]) -> str:
-    """A row for each policy on each instance, of several seeds the means; where every run failed there is none."""
+    """A row for each policy on each instance, with the means of several seeds; none if every run failed."""
     found: dict[tuple[str, ...], list[Simulation]] = {}
     for label, run in named:
         found.setdefault((run.instance.name, label)[-len(heads) :], []).append(run)
@@ -393,7 +393,7 @@ def _table(page: Page, heads: Sequence[str], named: Sequence[Named]) -> str:
 
 
 def _seconds(name: str, times: Sequence[float | None]) -> str:
-    """Seconds as the table shows them: the mean over the seeds, of makespan and mean job time with its interval."""
+    """Seconds as the table shows them: the mean over the seeds; of makespan and mean job time with its interval."""
     known = [time for time in times if time is not None]
     if not known:
         return "-"
@@ -403,7 +403,7 @@ def _seconds(name: str, times: Sequence[float | None]) -> str:
     return f"{sum(known) / len(known):,.1f}{f' ±{half:,.1f}' if half else ''} s"
 
 
-# What a gap over time is made of -----------------------------------------------------------------------------------
+# The parts of a gap over time ---------------------------------------------------------------------------------------
 
 
 @arguments.command
@@ -544,7 +544,7 @@ def parts_table(decomposition: Decomposition) -> Table:
 
 
 def policies_table(decompositions: Decompositions) -> Table:
-    """A row for each policy: what it comes to as it is, the whole gap, and the parts of it, in seconds."""
+    """A row for each policy: its value, the whole gap, and the parts of the gap, in seconds."""
     from optsched.measuring.decomposing import PARTS
 
     numbers = ("as it is", "gap", *PARTS)
@@ -555,7 +555,7 @@ def policies_table(decompositions: Decompositions) -> Table:
 
 
 def _shared(results: Decompositions) -> str:
-    """What several policies share, above their table."""
+    """The common values of several policies, above their table."""
     first = results[0]
     bound = "no bound is proved" if first.bound is None else f"bound (G) {_in_seconds(first.bound)}, {_proved(first)}"
     return (

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from optsched.core.results import Certificate, Frontier, Solution, Value
     from optsched.problems import AnyProblem
 
-    #: The job of a check: the problem, the claim, and how many seconds it may take.
+    #: The job of a check: the problem, the claim, and its limit in seconds.
     _Job = tuple[AnyProblem, Solution | Frontier, float | None]
 
-#: Characters that a limit may have.
+#: The most characters of a limit.
 _LONGEST_NUMBER = 40
 
 
@@ -96,7 +96,7 @@ def solve(
 
 
 def _show(problem: AnyProblem, solution: Solution, out: arguments.Out, notes: list[str]) -> None:
-    """Put out a table, or the fields of the solution file with doubles for rationals: one number for one component."""
+    """Write a table, or the fields of the solution file with doubles for rationals: one number for one component."""
     from optsched.instances.claim_files import claim_document
 
     if out.tabled:
@@ -112,7 +112,7 @@ def _show(problem: AnyProblem, solution: Solution, out: arguments.Out, notes: li
 
 
 def _show_routes(problem: AnyProblem, route: str | None, out: arguments.Out) -> None:
-    """The routes of a problem, the default first, and what each would build."""
+    """Write the routes of a problem, the default first, and what each would build."""
     from optsched.core.processes.limits import available_mb
     from optsched.routes import chosen_route, routes_of
     from optsched.routes.listing import route_sizes
@@ -171,7 +171,7 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
 
 
 def _proof(certificate: Certificate | None) -> str:
-    """The proof of a bound, with the size of a tree."""
+    """The kind of a bound's proof, with the size of a tree."""
     if certificate is None:
         return "no proof"
     size = "" if certificate.cases is None else f", a tree of {counted(certificate.cases, 'case')}"
@@ -354,7 +354,7 @@ def export(
 
 
 def _network(problem: AnyProblem) -> FlowNetwork:
-    """The noun that a problem is posed on, or its compact network, with costs in units of its grid."""
+    """The network of the problem, or its compact network, with costs in units of its grid."""
     from optsched.core.network import FlowNetwork
     from optsched.core.problem_record import imported
     from optsched.core.registry import record_of
@@ -372,7 +372,7 @@ def _network(problem: AnyProblem) -> FlowNetwork:
 
 
 def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | None) -> None:
-    """The LP or MPS file of a model; what one must know to read its optimum is in the file and on stderr."""
+    """Write the LP or MPS file of a model; the file and stderr say how to read its optimum."""
     from optsched import models
     from optsched.core.results import Sense
     from optsched.instances.documents.storing import write_whole
@@ -405,9 +405,9 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
 
 
 def _limit(problem: str, text: str) -> int | Fraction:
-    """The limit that a text gives, as the problem's record says: whole, a multiple of a unit (the nearest), or any.
+    """The limit in a text, as the problem's record says: whole, a multiple of a unit (the nearest), or any.
 
-    UsageError if the problem has none, or it is none.
+    UsageError if the problem has no limit, or the text is none.
     """
     from optsched.core.instance import LARGEST
     from optsched.core.registry import record, records
@@ -429,10 +429,10 @@ def _limit(problem: str, text: str) -> int | Fraction:
     return int(limit) if integral else Fraction(round(limit * limited.denominator), limited.denominator)
 
 
-# Is what a file of a solution or a frontier claims true? -----------------------------------------------------------
+# Are the claims of a solution or frontier file true? ----------------------------------------------------------------
 
 
-#: The words of `--allow`: what a claim may rest on that is not checked.
+#: The words of `--allow`: unchecked bases that a claim may have.
 KINDS = ("enumeration", "solver", "nothing")
 
 
@@ -536,16 +536,16 @@ def _verdict(
     time_limit: float | None,
     memory_limit: int | None,
 ) -> Verdict:
-    """The verdict on a solution, with the problem posed by its parameters, or by those that are asked for."""
+    """The verdict on a solution; the problem has its parameters, or the requested ones."""
     from optsched.certificates import Finding, Verdict
     from optsched.core.registry import package_of
     from optsched.problems import PROBLEMS, problem
     from optsched.problems.base import resolve
 
-    if solution.instance_sha256 != instance.sha256:  # the problem need not even apply to another instance
+    if solution.instance_sha256 != instance.sha256:  # the problem may not even apply to another instance
         found = f"sha256 {instance.sha256[:12]}, the {solution.noun} is of {solution.instance_sha256[:12]}"
         return Verdict((Finding("instance", False, found),), ())
-    if solution.problem not in PROBLEMS:  # a name that came with the file is bad input, not wrong usage
+    if solution.problem not in PROBLEMS:  # a name in the file is bad input, not wrong usage
         message = f'there is no problem "{solution.problem}"; {nearest(solution.problem, list(PROBLEMS))}'
         raise InputError([Fault("problem", message)], source)
     table = PROBLEMS[solution.problem].parameter_table
@@ -557,7 +557,7 @@ def _verdict(
     asked = arguments.parameters_of([solution.problem], params)[solution.problem]
     try:
         claimed = resolve(solution.problem, table, solution.parameters)
-    except UsageError as error:  # a bad value that came with the file is bad input, too
+    except UsageError as error:  # a bad value in the file is bad input, too
         raise InputError([Fault("parameters", str(error))], source) from None
     posed = problem(solution.problem, instance, **{**solution.parameters, **asked})
     usual = resolve(solution.problem, table, getattr(instance, "parameters", {}).get(solution.problem, {}))
@@ -578,7 +578,7 @@ def _verdict(
 
 
 def _elsewhere(job: _Job, source: str, memory_mb: int) -> Verdict:
-    """The same in a process of its own, with a limit on its memory."""
+    """The same in its own process, with a limit on its memory."""
     from optsched.certificates import Verdict
     from optsched.certificates.checking import unchecked
     from optsched.core.processes import Limits

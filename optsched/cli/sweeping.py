@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from optsched.measuring.sweeping import Agenda
     from optsched.measuring.sweeping.plans import Plan, SweepFile
 
-#: Seconds between two lines on how far it is, where there is no terminal to draw on.
+#: Seconds between two lines of progress, if there is no terminal to draw on.
 PAUSE = 30.0
 
 #: How runs end that a line on the progress does not name.
 _AS_MEANT = ("done", "infeasible")
 
-#: Options that say what is measured: a file says it, or they do.
+#: Options that define what is measured: either a file says it, or they do.
 _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with", "repeats", "seed")
 
 
@@ -95,7 +95,7 @@ def sweep(
         return
 
     def limited(name: str | None) -> Profile:
-        """The profile of a part, with the limit on time: what the command says goes before what the file does."""
+        """The profile of a part, with the limit on time: the command takes precedence over the file."""
         wanted = name if name is not None and not _said(ctx, "profile") else profile
         seconds = time_limit if _said(ctx, "time_limit") else options.get("time_limit")
         return arguments.limited(wanted, math.inf if seconds == "none" else seconds)
@@ -145,12 +145,12 @@ def _store(path: str | None, options: Mapping[str, Any], folder: Path) -> str:
 
 
 def _said(ctx: click.Context, name: str) -> bool:
-    """Whether the command line gives an option."""
+    """Whether an option is on the command line."""
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _sweep_file(ctx: click.Context, paths: Sequence[str]) -> SweepFile | None:
-    """The file that says what is measured, if there is one."""
+    """The file that says what to measure, if there is one."""
     if not any(name.endswith(".toml") for name in paths):
         return None
     others = [option.opts[0] for option in ctx.command.params if option.name in _MEASURED and _said(ctx, option.name)]
@@ -171,7 +171,7 @@ def _runs_asked(
     profile: Profile,
     notes: Notes,
 ) -> Plan:
-    """The runs that the options ask for."""
+    """The runs that the options request."""
     from optsched.measuring.studies.runs import problems_with_heuristics
     from optsched.measuring.sweeping.plans import planned
     from optsched.problems import problem_class
@@ -200,7 +200,7 @@ def _counts(agenda: Agenda) -> str:
 
 
 def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
-    """What is there of other code, and what had too little time, since more may be given now."""
+    """Note results of other code, and runs that had too little time, since they may now get more."""
     from optsched.measuring.sweeping.store import of_other_code
 
     if agenda.stale:
@@ -277,11 +277,11 @@ def _noted(path: str, retry: str | None, stack: ExitStack) -> Any:
     return Noted()
 
 
-# What came of it --------------------------------------------------------------------------------------------------
+# Results of a sweep -------------------------------------------------------------------------------------------------
 
 
 def _put_sweep(agenda: Agenda, path: str, out: arguments.Out) -> None:
-    """The results of all runs that were asked for, those that were there before, too."""
+    """The results of all requested runs, including earlier ones."""
     from optsched.measuring.sweeping.store import load_sweep
 
     found = load_sweep(path, agenda.sweep)
@@ -295,7 +295,7 @@ def _put_sweep(agenda: Agenda, path: str, out: arguments.Out) -> None:
 
 
 def _raise_failures(records: Sequence[Mapping[str, Any]]) -> None:
-    """Note what had too little time, and raise HeuristicFailed where heuristics or solvers failed or crashed."""
+    """Note runs that had too little time; HeuristicFailed if heuristics or solvers failed or crashed."""
     late = sum(record["status"] == "out-of-time" for record in records)
     unsolved = sum(record["limit"] == "TIME" for record in records)
     if late or unsolved:

@@ -1,8 +1,8 @@
-"""What people look at: pictures of instances, runs and gaps, and reports on many gaps.
+"""Pictures of instances, runs and gaps, and reports on many gaps.
 
-Pictures are made with matplotlib (the extra `plots`), which is imported when one is made. Each function makes a
+Pictures are made with matplotlib (the extra `plots`), which is imported when needed. Each function makes a
 `matplotlib.figure.Figure`, which no global state knows, and `save` writes it: the same picture is the same bytes.
-Pictures can be read in black and white: what a colour says, a hatch, a marker or a text says as well.
+Pictures can be read in black and white: a hatch, a marker or a text repeats the meaning of each colour.
 """
 
 from __future__ import annotations

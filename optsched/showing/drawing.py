@@ -1,8 +1,8 @@
-"""`draw`: makes the picture of any object that has one; and what is drawn of a cluster and of a flow network.
+"""`draw`: makes the picture of any object that has one; and the drawings of clusters and flow networks.
 
-A cluster is drawn with the ids of nodes and tasks, or, if it is large, as counts. A `Scene` is what is shown of one
-placement: for each node its cells (tasks that run, tasks that are placed, idle slots), the tasks that wait, and what is
-said of the placement.
+A cluster is drawn with the ids of nodes and tasks, or, if it is large, as counts. A `Scene` is the content of one
+placement's panel: for each node its cells (running tasks, placed tasks, idle slots), the waiting tasks, and lines of
+text.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What is drawn of one decision: a placement on its cluster, or a schedule over time.
+#: A decision to draw: a placement on its cluster, or a schedule over time.
 Panel: TypeAlias = "Scene | Timeline"
 
 
@@ -72,12 +72,12 @@ def draw(
         - a problem over time: schedules as Gantt charts, with their values and gaps, and the optimum last;
         - a `Simulation` (and further ones on the same nodes): a Gantt chart of each;
         - a flow network, or a problem on one: with the flows;
-        - a frontier, a gap matrix, an explanation, the gaps of a study, what one gap or several are made of: their own
-          pictures.
+         - a frontier, a gap matrix, an explanation, the gaps of a study, the parts of one gap or several: their own
+           pictures.
     *placements
         Placements, schedules, solutions, reports, or heuristics (as `optsched.gap` takes them), which are run.
     seed, profile, time_limit
-        For the heuristics and for the optimum, as of `optsched.gap`.
+        For the heuristics and for the optimum, as in `optsched.gap`.
 
     Returns
     -------
@@ -87,11 +87,11 @@ def draw(
     Raises
     ------
     UsageError
-        For what cannot be drawn, and if matplotlib is missing.
+        If something cannot be drawn, or matplotlib is missing.
     InputError
-        For an instance that is wrong.
+        If an instance is faulty.
     HeuristicFailed
-        If a placement is none on the instance.
+        If a heuristic's placement is not one on the instance.
 
     Examples
     --------
@@ -126,11 +126,10 @@ def side_by_side(
     seed: int = 0,
     time_limit: float | None = None,
 ) -> Figure:
-    """What each decision comes to, with its value and gap, and the optimum last; schedules are Gantt charts.
+    """The panel of each decision, with its value and gap, and the optimum last; schedules are Gantt charts.
 
-    `decisions` are what each is called (empty: as it calls itself), and a decision, a solution, a report or a
-    heuristic, which runs with `seed` and `time_limit`. They are compared with `reference`. UsageError if there is
-    nothing to draw.
+    `decisions` are pairs of a name (empty: the decision's own) and a decision, a solution, a report or a heuristic,
+    which runs with `seed` and `time_limit`. They are compared with `reference`. UsageError if there is nothing to draw.
     """
     shown = []
     for name, one in decisions:
@@ -148,7 +147,7 @@ def side_by_side(
 
 
 def _best(problem: Problem | ScheduleProblem, solution: Solution) -> Panel | None:
-    """The optimum, or the best that is known; None without one."""
+    """The optimum, or the best known decision; None without one."""
     if solution.decision is None:
         return None
     proved = f"proved: {solution.certificate}" if solution.certificate is not None else "proved"
@@ -156,9 +155,9 @@ def _best(problem: Problem | ScheduleProblem, solution: Solution) -> Panel | Non
 
 
 def panel(problem: Problem | ScheduleProblem, item: Any, name: str = "") -> Panel:
-    """What is drawn of a decision, a solution or a report, with its value and gap; nothing where a heuristic failed.
+    """The panel of a decision, a solution or a report, with its value and gap; empty if a heuristic failed.
 
-    UsageError if it is of another instance, or holds no decision of the problem.
+    UsageError if it is of another instance, or has no decision of the problem.
     """
     if isinstance(item, GapReport) and item.problem.instance.sha256 != problem.instance.sha256:
         raise UsageError(f"{item.run.name} was run on another instance than {problem.instance.name or 'this one'}")
@@ -179,7 +178,7 @@ def panel(problem: Problem | ScheduleProblem, item: Any, name: str = "") -> Pane
 
 
 def _value_text(problem: TaskProblem[Any], decision: Any, decided: Any) -> str:
-    """The value of a decision, with its gap where that was measured; or what is wrong with it."""
+    """The value of a decision, with its gap if that was measured; or what is wrong with it."""
     wrong = problem.violations(decision)
     if wrong:
         return f"infeasible: {several(wrong, 2)}"
@@ -189,7 +188,7 @@ def _value_text(problem: TaskProblem[Any], decision: Any, decided: Any) -> str:
 
 
 def gap_text(report: GapReport) -> str:
-    """The gap of the component that decides, in words."""
+    """The gap of the deciding component, in words."""
     if report.deciding is None:
         return "gap unknown"
     absolute, relative = report.deciding
@@ -204,7 +203,7 @@ def gap_text(report: GapReport) -> str:
 
 
 def _on_instance(instance: Instance, placement: Any) -> Scene:
-    """A placement on an instance that no problem judges."""
+    """A placement on an instance without a problem."""
     if isinstance(placement, Solution):
         placement = placement.decision
     if not isinstance(placement, Placement):
@@ -214,7 +213,7 @@ def _on_instance(instance: Instance, placement: Any) -> Scene:
 
 
 def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_limit: float | None) -> Figure:
-    """A network as it is, or with flows; of a problem on one with the optimal flow last."""
+    """A network as it is, or with flows; of a problem on one, with the optimal flow last."""
     network = of.instance if isinstance(of, BaseProblem) else of
     check_size(network)  # before anything is solved
     shown: list[tuple[str, NetworkFlow | None]] = []
@@ -236,7 +235,7 @@ def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_
 
 
 def _result(of: Any) -> Figure:
-    """The picture of a frontier, a matrix, an explanation, a study, or of what gaps are made of."""
+    """The picture of a frontier, a matrix, an explanation, a study, or the parts of gaps."""
     pictures: dict[type, Callable[[Any], Figure]] = {
         Frontier: frontier_picture,
         GapMatrix: matrix_picture,
@@ -256,7 +255,7 @@ def _result(of: Any) -> Figure:
 
 
 def explained_picture(found: ScheduleExplanation) -> Figure:
-    """The explained schedule next to the best one, with the chain that its last end comes of framed.
+    """The explained schedule next to the best one, with a frame around the chain that leads to its last end.
 
     UsageError if nothing is feasible, or matplotlib is missing.
     """
@@ -269,15 +268,15 @@ def explained_picture(found: ScheduleExplanation) -> Figure:
 
 # Flow networks -------------------------------------------------------------------------------------------------------
 
-#: Nodes and arcs of a picture, at most.
+#: The most nodes and arcs of a picture.
 _MOST_NODES, _MOST_ARCS = 30, 60
 
-#: Inches between nodes: across at the most and the least, and down.
+#: Inches between nodes: across at most and at least, and down.
 _ACROSS, _NEAREST, _DOWN = 1.9, 1.3, 0.85
 
 
 def check_size(network: FlowNetwork) -> None:
-    """Raise UsageError for a network whose picture could not be read."""
+    """Raise UsageError if the picture of a network would be unreadable."""
     if len(network) > _MOST_NODES or network.arcs > _MOST_ARCS:
         sizes = f"{counted(len(network), 'node')} and {counted(network.arcs, 'arc')}"
         raise UsageError(
@@ -287,7 +286,7 @@ def check_size(network: FlowNetwork) -> None:
 
 
 def layers(network: FlowNetwork) -> list[list[int]]:
-    """The nodes by their distance, in arcs, from where something enters; those that nothing reaches come last."""
+    """The nodes by their distance, in arcs, from where something enters; unreachable nodes come last."""
     import networkx as nx
 
     graph = nx.DiGraph(zip(network.tail.tolist(), network.head.tolist(), strict=True))
@@ -332,9 +331,9 @@ def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow
 
 
 def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float]], flow: NetworkFlow | None) -> None:
-    """The arcs, thick where something flows; those between the same nodes are bent apart.
+    """The arcs, thick if something flows; those between the same nodes are bent apart.
 
-    On each stand the units of its capacity, and the cost of a unit.
+    Labels show the units of each arc's capacity, and the cost of a unit.
     """
     from matplotlib.patches import FancyArrowPatch
 
@@ -366,11 +365,11 @@ def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float
 
 # Clusters with placements side by side --------------------------------------------------------------------------------
 
-#: What a cell is, in the order in which they stand on a node: a task that runs, a slot that is taken by what is not
-#: listed, a placed task by how near it is to its data or where nothing has data, an idle slot.
+#: The sorts of cells, in their order on a node: a running task, a slot taken by something unlisted, a placed task by
+#: its locality or if nothing has data, an idle slot.
 RUNS, TAKEN, NODE, RACK, OFF_RACK, PLACED, IDLE = range(7)
 
-#: What legends call them.
+#: Their names in legends.
 WORDS = (
     "runs already",
     "slot in use",
@@ -381,7 +380,7 @@ WORDS = (
     "idle slot",
 )
 
-#: How each sort of cell looks; in black and white by its hatch and by how dark it is.
+#: The look of each sort of cell; in black and white its hatch and darkness distinguish it.
 LOOKS: dict[int, dict[str, Any]] = {
     RUNS: {"facecolor": "#c4c4c4", "edgecolor": "#000000", "hatch": ""},
     TAKEN: {"facecolor": "#c4c4c4", "edgecolor": "#000000", "hatch": "---"},
@@ -392,7 +391,7 @@ LOOKS: dict[int, dict[str, Any]] = {
     IDLE: {"facecolor": "#ffffff", "edgecolor": "#000000", "hatch": "", "linestyle": ":"},
 }
 
-#: The cells of placed tasks by their class (`optsched.problems.locality_counts`), and what counts call them.
+#: The cells of placed tasks by their class (`optsched.problems.locality_counts`), and their names in counts.
 NEAR = (NODE, RACK, OFF_RACK)
 _NAMES = dict(zip((*NEAR, PLACED), (*NAMES, "placed"), strict=True))
 
@@ -401,8 +400,8 @@ _NAMES = dict(zip((*NEAR, PLACED), (*NAMES, "placed"), strict=True))
 class Scene:
     """A cluster with one placement, or none.
 
-    `name` is what placed the tasks, `lines` stand below it. `tasks` are decided; only they are placed in `placement`,
-    which is of the instance. `kinds` of tasks are shown, and the slots of the kinds `slotted`.
+    `name` names what placed the tasks, and `lines` are printed below it. `tasks` are decided; only they are placed in
+    `placement`, which is of the instance. `kinds` of tasks are shown, and the slots of the kinds `slotted`.
     """
 
     instance: Instance
@@ -415,7 +414,7 @@ class Scene:
 
     @cached_property
     def near(self) -> Ints:
-        """What the cell of each of `tasks` is; `NONE` for one that waits."""
+        """The sort of cell of each of `tasks`; `NONE` for a waiting one."""
         nodes = self.placement.nodes[self.tasks]
         if not self.has_data:
             return np.where(nodes == NONE, NONE, PLACED)
@@ -424,18 +423,18 @@ class Scene:
 
     @cached_property
     def has_data(self) -> bool:
-        """Whether any task has data anywhere, so that some are nearer to theirs than others."""
+        """Whether any task has data anywhere, so that some are nearer to their data than others."""
         return bool(len(self.instance.replicas.values)) or self.instance.workload.shuffle is not None
 
     @cached_property
     def waiting(self) -> Ints:
-        """The tasks that wait."""
+        """The waiting tasks."""
         left: Ints = self.tasks[self.placement.nodes[self.tasks] == NONE]
         return left
 
     @cached_property
     def counts(self) -> dict[int, int]:
-        """How many tasks are placed, by what their cells are, also where none is; racks only where there are some."""
+        """The number of placed tasks by sort of cell, zeros too; racks only if there are some."""
         racks = bool((self.instance.cluster.rack != NONE).any())
         sorts = [cell for cell in NEAR if cell != RACK or racks] if self.has_data else [PLACED]
         return {cell: int(np.count_nonzero(self.near == cell)) for cell in sorts}
@@ -446,19 +445,19 @@ class Scene:
         return ", ".join([*counts, *([f"{len(self.waiting)} waiting"] if len(self.waiting) else [])])
 
     def idle_slots(self, kind: int) -> Ints:
-        """The slots of a kind on each node that are idle before anything is placed."""
+        """The slots of a kind on each node that are idle before the placement."""
         state = self.instance.state
         return state.idle_slots if kind == MAP else state.idle_reduce_slots
 
     @cached_property
     def runs(self) -> Ints:
-        """The tasks of the kinds that run."""
+        """The running tasks of the kinds."""
         state, kind = self.instance.state, self.instance.workload.kind
         return np.flatnonzero((state.status == RUNNING) & np.isin(kind, self.kinds) & (state.node != NONE))
 
     @cached_property
     def cells(self) -> tuple[Ints, Ints, Ints]:
-        """The cells: node, what it is, and the task (or `NONE`), by node, then maps before reduces, then as above."""
+        """The cells: node, sort, and the task (or `NONE`), by node, then maps before reduces, then as above."""
         cluster, state, of_task = self.instance.cluster, self.instance.state, self.instance.workload.kind
         columns: list[tuple[Ints, Ints, Ints, Ints]] = []
 
@@ -483,14 +482,14 @@ class Scene:
 
     @cached_property
     def size(self) -> int:
-        """The most cells that there can be, found without making them."""
+        """The most possible cells, found without making them."""
         cluster, tasks = self.instance.cluster, len(self.instance.workload)
         return tasks + sum(int((cluster.slots, cluster.reduce_slots)[kind].sum()) for kind in self.slotted)
 
 
 def grouped(instance: Instance) -> tuple[Ints, Strings, str]:
-    """What nodes are drawn together by: the rack of each (or `NONE`), the racks' ids, and `rack`; of a cluster without
-    racks the datacenters.
+    """The groups of nodes: the rack of each (or `NONE`), the racks' ids, and `rack`; the datacenters if the cluster has
+    no racks.
     """
     cluster = instance.cluster
     if bool((cluster.rack != NONE).any()) or not bool((cluster.datacenter != NONE).any()):
@@ -499,7 +498,7 @@ def grouped(instance: Instance) -> tuple[Ints, Strings, str]:
 
 
 def of_snapshot(instance: Instance) -> Scene:
-    """An instance before anything is decided: every pending task waits."""
+    """An instance before any decision: every pending task waits."""
     scene = of_placement(instance, Placement.empty(len(instance.workload)), instance.name or "instance")
     _, ids, noun = grouped(instance)
     sizes = [counted(len(instance.cluster), "node"), *([counted(len(ids), noun)] if len(ids) else [])]
@@ -529,15 +528,15 @@ def of_placement(
 
 # Pictures ------------------------------------------------------------------------------------------------------------
 
-#: Nodes and cells of a picture with ids, at most.
+#: The most nodes and cells of a picture with ids.
 _NODES, _CELLS = 40, 250
 
 
 def drawn(scenes: Sequence[Scene]) -> Figure:
     """The scenes side by side.
 
-    Up to 40 nodes with 250 tasks and slots are drawn with their ids. Of larger ones bars show how many tasks are how
-    near to their data. UsageError if there is none, they are on different clusters, or matplotlib is missing.
+    Up to 40 nodes with 250 tasks and slots are drawn with their ids. For larger ones bars show how many tasks have
+    which locality. UsageError if there is none, they are on different clusters, or matplotlib is missing.
     """
     require()
     if not scenes:
@@ -551,7 +550,7 @@ def drawn(scenes: Sequence[Scene]) -> Figure:
 
 # Pages: a panel for each placement, a legend below -------------------------------------------------------------------
 #
-# Lengths are inches, so that texts have the room that they need.
+# Lengths are inches, so that texts have the room they need.
 
 #: Points of the title of a panel.
 _TITLE = 9.0
@@ -559,12 +558,12 @@ _TITLE = 9.0
 #: Inches of a line of a title, between panels, of a line of a legend.
 _TITLE_LINE, _BETWEEN, _LEGEND = 0.165, 0.25, 0.2
 
-#: Inches: the least of a panel, and the most of what is in it.
+#: Inches: the least size of a panel, and the most of its content.
 LEAST, _MOST = 2.8, WIDEST - 2 * _BETWEEN
 
 
 def headings(scene: Scene, width: float) -> list[tuple[str, str]]:
-    """The lines above a panel of a width, each with the weight of its letters."""
+    """The lines above a panel of a width, each with its font weight."""
     lines = []
     for text, weight, size in [(scene.name, "bold", _TITLE), *((part, "normal", SMALL) for part in scene.lines)]:
         lines += [(line, weight) for line in fold(text, width, size, max_lines=3, placeholder=" ...") or [""]]
@@ -577,7 +576,7 @@ def page(
 ) -> Iterator[tuple[Figure, list[Axes]]]:
     """A figure with a panel of a size (inches) for each scene, with its headings; the axes have inches, y goes down.
 
-    The legend below says what the `cells` are, and a remark.
+    The legend below names the `cells`, and has a remark.
     """
     from matplotlib.patches import Patch
 
@@ -614,11 +613,11 @@ def page(
         yield figure, places
 
 
-#: Inches: a row and the cell in it, the hatched strip of a cell, room around things, the name of a rack, between racks.
+#: Inches: a row and its cell, the hatched strip of a cell, room around things, the name of a rack, between racks.
 _ROW, _CELL, _STRIP, _ROOM, _NAME, _APART = 0.25, 0.2, 0.13, 0.06, 0.2, 0.12
 
-#: Cells in a line of a node at the most, letters of a node's and of a task's name, inches of the racks before a further
-#: column.
+#: The most cells in a line of a node, letters of a node's and of a task's name, and inches of the racks before a
+#: further column.
 _LINE, _NODE_LETTERS, _TASK_LETTERS, _HIGH = 8, 18, 12, 6.5
 
 
@@ -666,8 +665,8 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
 
 
 def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) -> Rows:
-    """The rows of nodes, rack by rack, in columns of about equal height; a rack's nodes stand by each
-    other where there is room.
+    """The rows of nodes, rack by rack, in columns of about equal height; a rack's nodes stand next to each other if
+    there is room.
     """
     label = max([wide(text, SMALL) for text in labels], default=0.0) + _ROOM
     cell = _STRIP + widest + 0.13
@@ -720,7 +719,7 @@ def _racks(axes: Axes, rows: Rows, labels: Sequence[str]) -> None:
 
 
 def _cells(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str]) -> None:
-    """The cells of each node: a strip that looks as the legend says, and a name; of a slot the whole cell looks so."""
+    """The cells of each node: a strip with the look in the legend, and a name; a slot has that look as a whole."""
     from matplotlib.patches import Rectangle
 
     node, cell, task = scene.cells
@@ -742,7 +741,7 @@ def _cells(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str]) -> None:
 
 
 def _waiting(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str], per_line: int) -> None:
-    """The tasks that wait, below the racks."""
+    """The waiting tasks, below the racks."""
     if not len(scene.waiting):
         return
     axes.text(_ROOM, rows.height + 0.6 * _NAME, "waiting", fontsize=SMALL, fontweight="bold", va="baseline")
@@ -759,9 +758,9 @@ _WIDE, _HIGH_COUNTS = 4.2, 1.5
 
 
 def counts(scenes: Sequence[Scene], title: str) -> Figure:
-    """A panel for each scene: bars of the tasks by how near they are to their data, and of those that wait.
+    """A panel for each scene: bars of the tasks by locality, and of the waiting ones.
 
-    Of an instance on which nothing is placed: its running tasks, idle slots and waiting tasks.
+    Without a placement: the running tasks, idle slots and waiting tasks of the instance.
     """
     lines = [headings(scene, _WIDE) for scene in scenes]
     columns = min(len(scenes), int(WIDEST / (_WIDE + 0.4)))

@@ -1,4 +1,4 @@
-"""What gaps are made of, as pictures: moves from node to node with their gains, and the parts of a gap over time."""
+"""The parts of gaps as pictures: moves from node to node with their gains, and the parts of a gap over time."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ __all__ = ["chains_picture", "decomposition_picture", "decompositions_picture", 
 #: Inches: a line of a chain with its texts, the heading of a chain, room at the edges, from one place to the next.
 _LINE, _HEAD, _ROOM, _STEP = 0.62, 0.24, 0.15, 1.9
 
-#: Places in a line, moves of a chain that are drawn, letters of names.
+#: The most places in a line, drawn moves of a chain, letters of names.
 _PLACES, _MOVES, _LETTERS = 5, 24, 12
 
-#: What a place is called where a task waits.
+#: The name of the place of a waiting task.
 _WAITS = "waiting"
 
-#: A place in a line, and what stands above and below the arrow to it; nothing where it is the first.
+#: A place in a line, and the texts above and below the arrow to it; none for the first.
 _Place = tuple[str, str, str]
 
 
 def links(moves: Sequence[Move]) -> list[tuple[str | None, Move, str]]:
-    """The moves as a path: each with where it begins, None if it goes on from where the one before ended.
+    """The moves as a path: each with its beginning, None if it goes on from the end of the previous move.
 
-    A move pushes the next one where that leaves the place which it enters; waiting is no place that could be full.
+    A move pushes the next one if that one leaves the place which it enters; waiting is no place that could be full.
     """
     found: list[tuple[str | None, Move, str]] = []
     for move in moves:
@@ -49,18 +49,18 @@ def links(moves: Sequence[Move]) -> list[tuple[str | None, Move, str]]:
 
 
 def chains_picture(found: Explanation, most: int = MOST) -> Figure:
-    """The moves that a gap is made of: a line a chain or cycle, the first ones as `explain` tells them, with its gain.
+    """The moves of a gap: one line for each chain or cycle with its gain, in the order of `explain`.
 
-    An arrow is a task that moves to the place at its tip, where it pushes the next one off; below it stands what the
-    task pays or how near it comes to its data. A cycle ends at the place where it begins. Of an infeasible problem the
-    picture says which tasks cannot be placed together.
+    An arrow is a task that moves to the place at its tip, and pushes the next task off. The text below it says what the
+    task pays, or how near it comes to its data. A cycle ends at the place where it begins. For an infeasible problem
+    the picture shows the tasks that cannot be placed together.
 
     Parameters
     ----------
     found
         Of `optsched.explain`.
     most
-        The most chains; one line has what the others gain together.
+        The most chains; one line has the total gain of the others.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
 
 
 def _rows(found: Explanation, most: int) -> tuple[list[tuple[str, list[list[_Place]]]], list[str]]:
-    """Of each chain its heading and its lines; and the lines below all of them."""
+    """The heading and the lines of each chain; and the lines below all of them."""
     shown, left, moves, gain = found.parted(most)
     moves_of = [found.moves(Chain(chain.positions[:_MOVES], chain.gain, chain.kind)) for chain in shown]
     names, closing = _names([move for moves in moves_of for move in moves])
@@ -118,7 +118,7 @@ def _rows(found: Explanation, most: int) -> tuple[list[tuple[str, list[list[_Pla
 
 
 def _heading(found: Explanation, chain: Chain, rank: int) -> str:
-    """The number of a chain, its gain, and what else is to be said of it."""
+    """The number of a chain, its gain, and remarks."""
     kind = {"cycle": " (a cycle)", "together": " (all at once)", "rest": " (in no separate moves)"}.get(chain.kind, "")
     if chain.kind == "cycle" and found.difference is not None and found.difference.there[chain.positions[-1]] == NONE:
         kind = ""  # it ends where it begins, in waiting
@@ -129,7 +129,7 @@ def _heading(found: Explanation, chain: Chain, rank: int) -> str:
 
 
 def _names(moves: Sequence[Move]) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """What is shown of each place and task, and what all their ids share."""
+    """The text for each place and task, and the common part of all their ids."""
     held = {
         "nodes": list(dict.fromkeys(place for move in moves for place in (move.here, move.there) if place is not None)),
         "tasks": list(dict.fromkeys(move.task for move in moves)),
@@ -143,7 +143,7 @@ def _names(moves: Sequence[Move]) -> tuple[dict[tuple[str, str], str], list[str]
 
 
 def _broken(moves: Sequence[Move], names: Mapping[tuple[str, str], str]) -> list[list[_Place]]:
-    """The places of a chain in lines; one that is broken begins with the place it goes on from."""
+    """The places of a chain in lines; a continued line begins with the place that it continues from."""
     lines: list[list[_Place]] = [[]]
     for start, move, end in links(moves):
         needed = 1 if start is None else 2
@@ -156,7 +156,7 @@ def _broken(moves: Sequence[Move], names: Mapping[tuple[str, str], str]) -> list
 
 
 def _below(move: Move) -> str:
-    """What stands below an arrow: what the task pays before and after, and how near its data is."""
+    """The text below an arrow: what the task pays before and after, and the locality of its data."""
     if move.cost_here is not None and move.cost_there is not None:
         return f"pays {number(move.cost_here)} → {number(move.cost_there)}"
     if move.data_here is not None and move.data_there is not None:
@@ -184,7 +184,7 @@ def _path(axes: Axes, part: Sequence[_Place], y: float) -> None:
 
 # Parts of a gap over time --------------------------------------------------------------------------------------------
 
-#: Grey and hatching of what a part adds, and of what it takes away.
+#: Grey and hatching of a positive and of a negative part.
 _MORE, _LESS = ("0.55", ""), ("0.9", "////")
 
 #: Grey and hatching of each part in a stack.
@@ -196,14 +196,14 @@ _LOOKS = dict(
     )
 )
 
-#: Inches of a bar in a stack, and of all that is no bar.
+#: Inches of a bar in a stack, and of everything else.
 _BAR, _REST = 0.42, 1.7
 
 
 def decomposition_picture(found: Decomposition) -> Figure:
-    """A bar for each part of the gap, from the policy as it is (above) to the bound (below), each from where one ends.
+    """A bar for each part of the gap, from the policy as it is (above) to the bound (below), end to end.
 
-    A part that is negative, since more freedom did worse, goes back and is hatched.
+    A negative part, from more freedom with a worse result, goes back and is hatched.
 
     Parameters
     ----------
@@ -241,8 +241,8 @@ def decomposition_picture(found: Decomposition) -> Figure:
 def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
     """A bar for each policy, its parts stacked from the bound (left) up to the policy as it is, with the whole gap.
 
-    A part that is negative goes back from the end of those below it, as a hatched bar within them. Where nothing is
-    proved, stacks begin at the best schedule that was found.
+    A negative part goes back from the end of those below it, as a hatched bar within them. If nothing is proved, stacks
+    begin at the best known schedule.
 
     Parameters
     ----------
@@ -296,17 +296,17 @@ def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
 
 
 def _most(found: Sequence[Decomposition]) -> str:
-    """The largest part of these gaps together, in words; nothing where they have none."""
+    """The largest part of these gaps together, in words; empty if they have none."""
     sums = {part: sum(float(one.parts[part] or 0) for one in found) for part in PARTS}
     part = max(PARTS, key=lambda part: sums[part])
     return f", most of it {part}" if sums[part] > 0 else ""
 
 
 def _with_labels(text: str, found: Decomposition) -> str:
-    """A text, and below it what of the instance was assumed."""
+    """A text, and below it the assumptions about the instance."""
     return "\n".join(filter(None, [text, assumed_in_words([found.problem.instance])]))
 
 
 def _time(seconds: float) -> str:
-    """Seconds in few digits, and none after the point where there are many before it."""
+    """Seconds in few digits, and without decimals if there are many digits before the point."""
     return f"{seconds:.4g} s" if abs(seconds) < 1000 else f"{seconds:,.0f} s"

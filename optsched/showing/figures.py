@@ -1,7 +1,7 @@
-"""What all pictures share: how a figure is begun and written, how names are put into it, how lines differ.
+"""What all pictures share: how a figure is begun and written, how it shows names, how lines differ.
 
-Names come from files. They are shown as they are: never as mathematics (`$`), never as a label to be left out (`_`),
-and shortened in the middle where they are long.
+Names come from files. They are shown as they are: never as mathematics (`$`), never as a label to be left out (`_`).
+Long ones are shortened in the middle.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MissingGlyphs", "picture", "save"]
 
-#: Kinds of files that a picture can be written to, and what keeps the day and the machine out of each.
+#: Kinds of files for pictures, and the settings that keep the day and the machine out of each.
 KINDS: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": "optsched"},
     ".png": {"Software": "optsched"},
     ".pdf": {"CreationDate": None, "Creator": "optsched", "Producer": "optsched"},
 }
 
-#: Points of the smallest texts, and inches of a picture before panels stand below one another: shown half as wide as a
-#: screen (700 pixels), such a text has 8 pixels, which can be read.
+#: Points of the smallest texts, and inches of a picture before panels stand below one another. Shown half as wide as a
+#: screen (700 pixels), such a text has 8 pixels, which are readable.
 SMALL, WIDEST = 8.0, 9.7
 
 #: Pixels of a PNG for each inch.
@@ -46,8 +46,8 @@ _RESOLUTION = 150
 #: The same in a notebook.
 _ON_A_PAGE = 100
 
-#: What a figure is drawn with; the user's settings do not count. Texts of an SVG stay texts, for searching and for
-#: screen readers.
+#: The settings of a figure; the user's own do not count. Texts of an SVG stay texts, for searching and for screen
+#: readers.
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "optsched",
@@ -64,10 +64,10 @@ _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
-#: The fewest letters shared by all names that are left out.
+#: The fewest letters that all names share and that are then left out.
 _SHARED = 3
 
-#: Inches of a character of one point, at the most of what is usual.
+#: Inches of a character of one point; few characters are wider.
 _CHARACTER = 0.0092
 
 
@@ -79,8 +79,8 @@ class MissingGlyphs(UserWarning):
 def begun(width: float, height: float, title: str = "", constrained: bool = True) -> Iterator[Figure]:
     """A new figure of a size in inches, which no global state knows; UsageError if matplotlib is not installed.
 
-    It is made as long as the context is on: texts are shown as they are. `title` is what those hear who do not see it.
-    With `constrained` matplotlib finds the places of its axes.
+    It is made while the context is open: texts are shown as they are. `title` is the text for screen readers. With
+    `constrained` matplotlib finds the places of its axes.
     """
     with settings():
         from matplotlib.figure import Figure
@@ -103,7 +103,7 @@ def _for_notebooks(figure: Figure) -> bytes:
 
 
 def require() -> None:
-    """Raise UsageError if pictures cannot be drawn: before the work is done."""
+    """Raise UsageError before the work is done if pictures cannot be drawn."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -113,7 +113,7 @@ def require() -> None:
 def check_kind(path: str | os.PathLike[str], prefix: str = "", also: Sequence[str] = ()) -> str:
     """The ending of a file for a picture, in small letters; UsageError if pictures have no such ending.
 
-    `prefix` is put before the message: the option, for instance. `also` are endings that the caller writes itself.
+    `prefix` is put before the message, such as the option. `also` are endings that the caller writes itself.
 
     >>> check_kind("a.SVG")
     '.svg'
@@ -136,7 +136,7 @@ def settings() -> Iterator[None]:
 
 
 def picture(figure: Figure, kind: str = ".svg", resolution: int = _RESOLUTION) -> bytes:
-    """A figure as the content of a file: one that is made again in the same way gives the same bytes.
+    """A figure as the content of a file: the same figure made again gives the same bytes.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def picture(figure: Figure, kind: str = ".svg", resolution: int = _RESOLUTION) -
     kind
         `.svg`, `.png` or `.pdf`.
     resolution
-        Of a `.png`: dots an inch.
+        Of a `.png`: dots per inch.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def picture(figure: Figure, kind: str = ".svg", resolution: int = _RESOLUTION) -
     Warns
     -----
     MissingGlyphs
-        For characters that would not be seen.
+        For characters that would be invisible.
     """
     metadata = KINDS[check_kind(f"picture{kind}")]
     title = str(figure.get_label())
@@ -182,15 +182,15 @@ def picture(figure: Figure, kind: str = ".svg", resolution: int = _RESOLUTION) -
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, whose ending says how: `.svg`, `.png` or `.pdf`.
 
-    The file is written next to what is there, and takes its place when it is whole. A figure that is made again in the
-    same way gives the same bytes: no day, no random names.
+    The file is written next to an old one, and replaces it when it is complete. The same figure made again gives the
+    same bytes: no day, no random names.
 
     Raises
     ------
     UsageError
         For another ending; nothing is written.
     InputError
-        If the file cannot be written there, as in a folder that does not exist.
+        If the file cannot be written there, for instance because the folder does not exist.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def short(name: str, most: int = 28) -> str:
-    """A name in at most `most` characters, cut in its middle; what a terminal would obey is spelled out.
+    """A name in at most `most` characters, cut in its middle; control characters are spelled out.
 
     >>> short("attempt_200904211745_0002_m_000014_0", 20)
     'attempt_20…_000014_0'
@@ -223,7 +223,7 @@ def short(name: str, most: int = 28) -> str:
 
 
 def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
-    """Names without what all of them begin and end with, where one is longer than `most`; and what that is, in words.
+    """Names without their common beginning and end, if one is longer than `most`; and that common part, in words.
 
     >>> trimmed(["task_2009_m_000014", "task_2009_m_000015"], 12)
     (['…14', '…15'], 'begin with task_2009_m_0000')
@@ -234,7 +234,7 @@ def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
     """
     if len(set(names)) < 2 or max(map(len, names)) <= most:
         return [short(name, most) for name in names], ""
-    left = max(0, min(map(len, names)) - 2)  # two letters of each are shown at the least
+    left = max(0, min(map(len, names)) - 2)  # at least two letters of each are shown
     begin = min(left, _alike(names))
     end = min(left - begin, _alike([name[::-1] for name in names]))
     begin, end = (length if length >= _SHARED else 0 for length in (begin, end))
@@ -249,19 +249,19 @@ def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
 
 
 def _alike(names: Sequence[str]) -> int:
-    """The number of letters at the beginning that are the same in all names."""
+    """The number of letters at the beginning that all names share."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
 def wide(text: str, size: float) -> float:
-    """Inches that a text of a size in points takes; signs of East Asian scripts are twice as wide."""
+    """Width in inches of a text in points; East Asian characters are twice as wide."""
     from unicodedata import east_asian_width
 
     return _CHARACTER * size * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def headed(figure: Figure, title: str) -> None:
-    """A title above all, broken where the figure is too narrow for it."""
+    """A title above all, broken if the figure is too narrow for it."""
     lines = fold(title, figure.get_figwidth(), 9, max_lines=4, placeholder=" ...")
     figure.suptitle("\n".join(lines), fontsize=9)
 
@@ -276,7 +276,7 @@ def fold(text: str, width: float, size: float, **how: Any) -> list[str]:
 def keyed(
     parent: Axes | Figure, handles: Sequence[Any], names: Sequence[str], fontsize: float = SMALL, **how: Any
 ) -> Legend:
-    """A legend of handles and names; also of such as begin with `_`, which matplotlib would leave out."""
+    """A legend of handles and names, also those that begin with `_`, which matplotlib would leave out."""
     return parent.legend(
         list(handles), list(names), **{"frameon": False, "fontsize": fontsize, "handlelength": 3.0, **how}
     )
@@ -299,7 +299,7 @@ def look(number: int) -> dict[str, Any]:
 
 
 def whole_ticks(axis: Axis, values: Sequence[Any], most: int = 6) -> None:
-    """Some ticks, at whole numbers alone where all values are whole."""
+    """Some ticks, only at whole numbers if all values are whole."""
     from matplotlib.ticker import MaxNLocator
 
     integral = all(value == int(value) for value in values if math.isfinite(value))

@@ -1,13 +1,13 @@
 """Gaps of many runs as pictures: box plots, empirical distributions, performance profiles (Dolan and Moré 2002).
 
-Each has a panel a problem. A run without a gap is never dropped in silence: it counts among the runs, and the picture
-says how many there are and why.
+Each has a panel for each problem. A run without a gap is never dropped silently: it counts among the runs, and the
+picture says how many there are and why.
 
-- *infeasible*, *starved*, *failed*, and where a column `status` says so *out of time*, *out of memory*, *crashed*: the
-  run has no value.
-- *over 0*: the reference is 0, so that the gap is a difference (`absolute=True` draws it, and a panel
-  that would have nothing to show but these is of differences by itself).
-- *unknown*: no reference is known, or an earlier component differs already.
+- *infeasible*, *starved*, *failed*, and if a column `status` says so *out of time*, *out of memory*, *crashed*: the run
+  has no value.
+- *over 0*: the reference is 0, so the gap is a difference. `absolute=True` draws it, and so does a panel that would
+  otherwise be empty.
+- *unknown*: no reference is known, or an earlier component already differs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PANEL, _ROW, _LINE = 3.0, 0.26, 0.175
 #: Inches of a panel of curves, across; from its axis down to its legend; of a line of a title.
 _CURVES, _BELOW, _TITLE = 4.7, 0.45, 4.2
 
-#: Problems from which on panels stand in two columns.
+#: From this number of problems on, panels stand in two columns.
 _ONE_COLUMN = 3
 
 #: Where the largest value is this many times the smallest that is not 0, the axis is logarithmic.
@@ -51,18 +51,18 @@ _WIDE = 50
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of a heuristic in a problem: what is drawn of each, and how many have nothing, by the reason."""
+    """The runs of a heuristic in a problem: the drawn value of each, and the number without one, by the reason."""
 
     values: tuple[float, ...]
     without: Mapping[str, int]
 
     @property
     def count(self) -> int:
-        """How many runs there are, with a value and without."""
+        """The number of runs, with a value and without."""
         return len(self.values) + sum(self.without.values())
 
     def lacking(self) -> str:
-        """The runs without a value, in words: `2 infeasible, 1 over 0`; nothing where there is none."""
+        """The runs without a value, in words: `2 infeasible, 1 over 0`; empty if there is none."""
         return ", ".join(f"{number} {reason}" for reason, number in self.without.items())
 
 
@@ -70,23 +70,23 @@ Panels = dict[str, dict[str, Runs]]
 
 
 def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
-    """The gaps of each heuristic as a box: a row a heuristic, a panel a problem.
+    """The gaps of each heuristic as a box: one row for each heuristic, one panel for each problem.
 
-    A box is from the lower to the upper quartile, with a line at the median and a diamond at the mean; whiskers end at
-    the last run within 1.5 times the box, circles are runs beyond. Next to it stands how many runs there are, how many
-    have a gap of 0, and how many have none and are in no box.
+    A box is from the lower to the upper quartile, with a line at the median and a diamond at the mean. Whiskers end at
+    the last run within 1.5 times the box; circles are runs beyond. Next to it are the numbers of runs, of runs with gap
+    0, and of runs without a gap, which are in no box.
 
     Parameters
     ----------
     frame
-        Of `GapReports.frame()`, a row a run, or the `GapReports`. Needed are the columns `problem`, `heuristic`,
-        `feasible`, `relative_gap_i` and `absolute_gap_i`; `status` (as in records), `starved`, `error`, `component_i`
+        `GapReports.frame()`, a row for each run, or the `GapReports`. The columns `problem`, `heuristic`, `feasible`,
+        `relative_gap_i` and `absolute_gap_i` are needed; `status` (as in records), `starved`, `error`, `component_i`
         and `termination` say more.
     component
-        Which component's gaps, from 1.
+        The component whose gaps are drawn, from 1.
     absolute
-        Differences instead of shares of the reference: where that may be 0. A panel is of differences in any case if
-        they are over 0 alone, so that there is no share to draw.
+        Differences instead of shares of the reference, which may be 0. If all gaps of a panel are over 0, so that there
+        is no share to draw, it shows differences in any case.
 
     Raises
     ------
@@ -104,12 +104,12 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
 
 
 def _titled(axes: Axes, title: str) -> None:
-    """What is found, above a panel; broken where it is long."""
+    """The finding, above a panel; broken if it is long."""
     axes.set_title("\n".join(fold(title, _TITLE, 9)), fontsize=9)
 
 
 def _least_and_most(problem: str, rows: Mapping[str, Runs], absolute: bool) -> str:
-    """The problem, and who has the smallest and the largest mean gap, of the heuristics whose every run has one."""
+    """The problem, and the heuristics with the smallest and the largest mean gap, if all their runs have one."""
     means = {name: statistics.fmean(runs.values) for name, runs in rows.items() if not runs.without}
     if len(set(means.values())) < 2:
         return problem
@@ -118,7 +118,7 @@ def _least_and_most(problem: str, rows: Mapping[str, Runs], absolute: bool) -> s
 
 
 def _most_often(problem: str, rows: Mapping[str, Runs], start: float, what: str) -> str:
-    """The problem, and who has the most runs at `start`, where that distinguishes heuristics."""
+    """The problem, and the heuristics with the most runs at `start`, if that distinguishes heuristics."""
     shares = {name: sum(value <= start for value in runs.values) / runs.count for name, runs in rows.items()}
     least, most = _ends(shares)
     return problem if least == most else f"{problem}: most often {what}: {_who(shares, most)}, {percent(most)} of runs"
@@ -134,7 +134,7 @@ def _who(values: Mapping[str, float], value: float) -> str:
 
 
 def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
-    """A box for each heuristic, the first on top, with what it is of next to it: `30 runs, 18 at 0`."""
+    """A box for each heuristic, the first on top, with its runs next to it: `30 runs, 18 at 0`."""
     positions = list(range(len(rows), 0, -1))
     values = [[factor * value for value in runs.values] for runs in rows.values()]
     line = {"color": "black", "linewidth": 1.0}
@@ -169,8 +169,8 @@ def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
 def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
     """The empirical distribution of gaps: for each gap, the share of a heuristic's runs that do not exceed it.
 
-    The share is of all runs. One without a gap exceeds every gap, so that a curve may end below 100 %; next to the name
-    stands how many there are, and why.
+    The share is of all runs. A run without a gap exceeds every gap, so a curve may end below 100 %. Next to the name is
+    the number of such runs, with the reasons.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
 
 
 def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
-    """Of each problem a box plot, and the empirical distribution below it. See `box_plot` and `distribution`.
+    """For each problem a box plot, with the empirical distribution below it. See `box_plot` and `distribution`.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
 
 
 def _boxed(frame: pd.DataFrame | GapReports, component: int, absolute: bool, curves: bool) -> Figure:
-    """A panel of boxes a problem, each with one of curves below it where they are asked for."""
+    """A panel of boxes for each problem, each with one of curves below it if they are requested."""
     frame = _checked(frame, component)
     panels, differing = _drawable(frame, component, absolute)
     looks = {name: look(number) for number, name in enumerate(frame["heuristic"].astype(str).unique())}
@@ -237,19 +237,19 @@ def performance_profile(
 ) -> Figure:
     """Performance profiles (Dolan and Moré 2002): the share of a heuristic's runs within a factor of the best.
 
-    Runs on the same instance, with the same parameters and seed, are compared: the ratio of a run is its value over the
-    best value of any heuristic there (of a maximum the other way round). The curve of a heuristic says for each factor
-    on which share of its runs the ratio is at most that; at 1 it says how often none was better. No factor reaches a
-    run without a value, nor one that is worse than a best value of 0 (*over 0*; *no ratio* where the best of a maximum
-    is 0, or a value is below 0). Such runs are counted among all, and their number stands next to the name.
+    Runs on the same instance, with the same parameters and seed, are compared. The ratio of a run is its value over the
+    best value of any heuristic there (for a maximum the other way round). The curve of a heuristic says for each factor
+    on which share of its runs the ratio is at most that; at 1, how often no heuristic was better. No factor reaches a
+    run without a value, or one that is worse than a best value of 0 (*over 0*; *no ratio* if the best of a maximum is
+    0, or a value is below 0). Such runs are counted among all, and their number is next to the name.
 
     Parameters
     ----------
     frame, component
-        As for `box_plot`; needed are also `instance`, `seed` and `objective_i`, and `reference_i` for `reference`.
+        As for `box_plot`; `instance`, `seed` and `objective_i` are needed too, and `reference_i` for `reference`.
     against
         `best`: the best of the heuristics, as in the paper. `reference`: the proved optimum (or bound), as if it were
-        one of them.
+        one of the heuristics.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def ratios(
     value = frame[f"objective_{component}"].astype(float).mask(reasons.notna())
     rivals = value if against == "best" else frame[f"reference_{component}"].astype(float)
     compared = rivals.groupby([*cells, occurrence], sort=False, dropna=False)
-    # A maximum has runs with a gap below their references. Without such a run values are the references.
+    # A maximum has runs with a gap below their references. Without such a run, values are the references.
     away = frame[frame[f"absolute_gap_{component}"] > 0]
     below = away[away[f"objective_{component}"] < away[f"reference_{component}"]]
     highest = frame["problem"].isin(below["problem"])
@@ -323,7 +323,7 @@ def runs_of(frame: pd.DataFrame | GapReports, component: int = 1, absolute: bool
 def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Panels, set[str]]:
     """The gaps to draw, and the problems whose gaps are differences: with `absolute` all, else those without a share.
 
-    Without a share are those with runs over 0 and none with a gap in per cent but 0.
+    Problems without a share have runs over 0, and no gap in per cent except 0.
     """
     panels = runs_of(frame, component, absolute)
     if absolute:
@@ -339,7 +339,7 @@ def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Pane
 
 
 def _by_heuristic(frame: pd.DataFrame, found: Iterable[float | str]) -> Panels:
-    """What was found of each run, a value or why there is none, by problem and heuristic."""
+    """The value of each run, or why there is none, by problem and heuristic."""
     held: dict[tuple[str, str], list[float | str]] = {}
     for problem, heuristic, value in zip(frame["problem"], frame["heuristic"], found, strict=True):
         held.setdefault((str(problem), str(heuristic)), []).append(value)
@@ -369,7 +369,7 @@ def _reasons(frame: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _checked(study: pd.DataFrame | GapReports, component: int, further: Sequence[str] = ()) -> pd.DataFrame:
-    """The frame of a study, or the frame itself; UsageError if it is none of gaps."""
+    """The frame of a study, or the frame itself; UsageError if it is not one of gaps."""
     import pandas as pd
 
     frame = study if isinstance(study, pd.DataFrame) else getattr(study, "frame", None)
@@ -409,7 +409,7 @@ def _gap_label(frame: pd.DataFrame, problem: str, component: int, absolute: bool
 
 
 def _spread(axes: Axes, values: Sequence[float]) -> None:
-    """The axis of gaps: from 0, and logarithmic beyond the smallest where they differ by orders of magnitude."""
+    """The axis of gaps: from 0, and logarithmic beyond the smallest if they differ by orders of magnitude."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     above = [value for value in values if value > 0]
@@ -428,7 +428,7 @@ def _spread(axes: Axes, values: Sequence[float]) -> None:
 
 
 def _doubling(axes: Axes, values: Sequence[float]) -> None:
-    """The axis of ratios: from 1, and doubling where they are far apart."""
+    """The axis of ratios: from 1, and doubling if they are far apart."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     most = max([*values, 1.0])
@@ -450,9 +450,9 @@ def _curves(
     what: str,
     scale: Callable[[Axes, Sequence[float]], None],
 ) -> Figure:
-    """A step curve for each heuristic: the share of its runs with at most so much, from `start` to the largest.
+    """A step curve for each heuristic: the share of its runs with at most this value, from `start` to the largest.
 
-    `what` is a run at `start`: the title says who has the most.
+    `what` describes a run at `start`: the title says which heuristic has the most of them.
     """
     names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
     looks = {name: look(number) for number, name in enumerate(names)}
@@ -473,7 +473,7 @@ def _curves(
 def _steps_of(
     axes: Axes, rows: Mapping[str, Runs], looks: Mapping[str, Mapping[str, Any]], factor: float, start: float
 ) -> None:
-    """The curves of a panel whose axis of values is there, and their legend below, where a phone shows it, too."""
+    """The curves of a panel with its axis of values, and their legend below, where a phone shows it, too."""
     from matplotlib.transforms import ScaledTranslation
 
     right = axes.get_xlim()[1]
@@ -483,7 +483,7 @@ def _steps_of(
         across = np.unique([start, *values, right])
         up = 100 * np.searchsorted(values, across, side="right") / runs.count
         marked = list(range(0, len(across) - 1, max(1, math.ceil(len(across) / 8))))
-        # Thick ones first, so that a curve is seen behind another one that is the same.
+        # Thick ones first, so that a curve is visible behind an equal one.
         slim = 1.6 * (1 - number / len(rows))
         looked = {**looks[name], "linewidth": 1.1 + slim, "markersize": 4 + 2 * slim}
         lines += axes.plot(across, up, drawstyle="steps-post", markevery=marked, **looked)
@@ -495,7 +495,7 @@ def _steps_of(
 
 
 def _entries(rows: Mapping[str, Runs]) -> list[str]:
-    """The lines of a legend: names, with the runs that no curve reaches; how many runs there are if that differs."""
+    """The lines of a legend: names, the runs that no curve reaches, and the number of runs if that differs."""
     usual = statistics.mode(runs.count for runs in rows.values())
     entries = []
     for name, runs in rows.items():

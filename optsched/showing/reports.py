@@ -1,7 +1,7 @@
 """Reports on recorded gaps: sections with texts, tables and pictures, and the forms in which they are written.
 
 The forms are tables for LaTeX (booktabs) and for GitHub's Markdown, one CSV, and one page of HTML that needs no other
-file. Where something is wrong, nothing is written, and each file is whole or not there.
+file. If something is wrong, nothing is written, and each file is complete or absent.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from optsched.showing.trade_offs import frontier_picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Rows of a table in Markdown, and in a float of LaTeX, which a page must hold; all are in the CSV.
+#: Rows of a table in Markdown, and in a float of LaTeX, which must fit a page; all are in the CSV.
 ROWS, FLOAT_ROWS = 60, 40
 
 
@@ -50,8 +50,8 @@ COLUMNS = ("table", "row", "key", "column", "value", "shown")
 class Picture:
     """A picture, drawn by `draw` when a page needs it.
 
-    `sort` is its kind; `alt` says what it shows to readers who do not see it. `table` and `command` are the keys of the
-    table that has its numbers, and of the lines that give it again.
+    `sort` is its kind; `alt` is the text for screen readers. `table` and `command` are the keys of the table that has
+    its numbers, and of the lines that give it again.
     """
 
     sort: str
@@ -63,13 +63,13 @@ class Picture:
 
     @property
     def key(self) -> str:
-        """What links lead to."""
+        """The target of links."""
         return f"{self.sort}-{self.table}"
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a list, or with `command` those of a shell; `key` is what links lead to."""
+    """Lines of a list, or with `command` those of a shell; `key` is the target of links."""
 
     lines: tuple[str, ...]
     command: bool = False
@@ -81,7 +81,7 @@ Part: TypeAlias = str | Lines | Table | Picture
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report with a heading; `key` is what links lead to."""
+    """A part of a report with a heading; `key` is the target of links."""
 
     key: str
     title: str
@@ -90,7 +90,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A report: a title, what it is of, its sections, and what came out, a sentence a problem."""
+    """A report: a title, its subject, its sections, and the results, a sentence for each problem."""
 
     title: str
     summary: str
@@ -104,7 +104,7 @@ class Report:
 
 
 def markdown(report: Report) -> str:
-    """The report as GitHub shows it: headings, texts and tables; pictures are on the page of HTML."""
+    """The report as GitHub shows it: headings, texts and tables; pictures are only on the page of HTML."""
     blocks = [f"# {_escaped(report.title)}", _escaped(report.summary)]
     if report.findings:
         blocks.append("\n".join(f"- {_escaped(finding)}" for finding in report.findings))
@@ -175,8 +175,8 @@ def _escaped(text: str) -> str:
 def tidy(report: Report) -> str:
     """A row for each cell of each table.
 
-    `table` is the table's key, `row` its number from 1, `key` what stands in the columns before the first one of
-    numbers, joined by `; `, `value` the number in full, or the text, `shown` what the page shows.
+    `table` is the table's key, `row` its number from 1, `key` the content of the columns before the first one of
+    numbers, joined by `; `, `value` the number in full, or the text, `shown` the text on the page.
 
     >>> from optsched.measuring.printing import share
     >>> table = Table(("name", "gap"), [["dl", share(0.125)]], frozenset({"gap"}), key="t", title="T")
@@ -196,24 +196,24 @@ def tidy(report: Report) -> str:
 
 # The page ------------------------------------------------------------------------------------------------------------
 #
-# It reads without its script, which lets tables be sorted and filtered. All that the records hold is text: the tree of
+# It works without its script, which lets tables be sorted and filtered. Everything in the records is text: the tree of
 # elements escapes it, and the page forbids every other script and every load.
 
 #: Rows of a table on the page; all are in the CSV.
 PAGE_ROWS = 400
 
-#: Rows from which on a table has a field that filters it.
+#: From this number of rows on, a table has a field that filters it.
 _FILTERED = 6
 
-#: The most points across at which a picture is shrunk until a phone shows all of it; wider ones are scrolled.
+#: The most points across at which a picture shrinks until a phone shows all of it; wider ones are scrolled.
 _NARROW = 360
 
-#: The most bytes of a table that is taken along as CSV.
+#: The most bytes of a table that the page contains as CSV.
 _CARRIED = 30_000_000
 
 
 def page(report: Report, pictures: bool = True) -> str:
-    """The page. Without `pictures`, for which matplotlib is needed, their tables are there.
+    """The page. Without `pictures`, which need matplotlib, their tables are there.
 
     >>> text = page(Report("Gaps of <mine>", "None.", (Section("a", "First", ("All & sundry.",)),)))
     >>> "<h1>Gaps of &lt;mine&gt;</h1>" in text, "All &amp; sundry." in text
@@ -260,7 +260,7 @@ def page(report: Report, pictures: bool = True) -> str:
 
 
 def _e(tag: str, attributes: dict[str, str], *children: ET.Element | str) -> ET.Element:
-    """An element; what a browser would not show of a text is spelled out."""
+    """An element; characters that a browser would not show are spelled out."""
     element = ET.Element(tag, {name: printable(value) for name, value in attributes.items()})
     last: ET.Element | None = None
     for child in children:
@@ -275,7 +275,7 @@ def _e(tag: str, attributes: dict[str, str], *children: ET.Element | str) -> ET.
 
 
 def _id(key: str) -> str:
-    """A key as an id: what is no letter or digit is spelled by its number, so that ids stay distinct.
+    """A key as an id: a character that is no letter or digit is spelled by its number, so that ids stay distinct.
 
     >>> _id("gaps-lsap"), _id("a b")
     ('gaps-lsap', 'a_32_b')
@@ -345,7 +345,7 @@ def _is_command(cell: str) -> bool:
 
 
 def _carried(table: Table) -> ET.Element | None:
-    """A link that saves the whole table, which the page carries with it."""
+    """A link that saves the whole table, which the page contains."""
     content = render(table, form="csv").encode("utf-8", "backslashreplace")
     if not table.rows or len(content) > _CARRIED:
         return None
@@ -391,7 +391,7 @@ def _inlined(content: bytes, prefix: str) -> ET.Element:
     return root
 
 
-# What a report has --------------------------------------------------------------------------------------------------
+# The contents of a report -------------------------------------------------------------------------------------------
 
 #: The most notes of records that are listed one by one.
 _NOTES = 200
@@ -400,7 +400,7 @@ _NOTES = 200
 def built(
     material: Found, problems: Sequence[str] = (), heuristics: Sequence[str] = (), title: str | None = None
 ) -> tuple[Report, list[str]]:
-    """The report on what was read, and what its reader should know at once.
+    """The report on the sources, and what its reader should know at once.
 
     UsageError if no record is of a chosen problem or heuristic.
     """
@@ -466,7 +466,7 @@ def _summary(entries: Sequence[Run], cells: int, frontiers: int) -> str:
 
 
 def _finding(part: ProblemSummary) -> str:
-    """Which heuristic has the smallest mean gap in a problem, and which the largest, of those on most instances."""
+    """The heuristics with the smallest and the largest mean gap in a problem, among those on most instances."""
     most = max((row.counted for row in part.rows), default=0)
     means = {row.heuristic: row.mean for row in part.rows if row.counted == most and row.mean is not None}
     if not means:
@@ -526,7 +526,7 @@ def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequ
 
 
 def _frontier(number: int, record: FrontierRecord, entries: Sequence[Run]) -> tuple[Part, ...]:
-    """The picture of a frontier with what heuristics came to, and its table."""
+    """The picture of a frontier with the values of heuristics, and its table."""
     table = tables.frontier(number, record, entries)
     draw = partial(frontier_picture, record, tables.reached(record, entries), record.instance)
     points = "; ".join(", ".join(row[1:3]) for row in table.rows[: len(record.points)][:20])
@@ -573,7 +573,7 @@ def _provenance(material: Found, entries: Sequence[Run], remarks: Sequence[str],
 # Files ----------------------------------------------------------------------------------------------------------------
 
 
-#: What a report is written as, by the ending of the file.
+#: The forms of a report, by the ending of the file.
 FORMS: Mapping[str, Callable[[Report], str]] = {
     ".html": page,
     ".tex": latex,
@@ -608,15 +608,14 @@ def write_report(
     Returns
     -------
     list of str
-        What should be known at once: runs that are recorded twice, several versions, pictures that are missing.
+        What the reader should know at once: runs that are recorded twice, several versions, missing pictures.
 
     Raises
     ------
     UsageError
-        For an ending that is no form of a report, no source, or a problem or heuristic without a record.
+        If an ending is no form of a report, there is no source, or a problem or heuristic has no record.
     InputError
-        For sources that cannot be read or hold something else, and files that cannot be written. Nothing is written
-        then.
+        If a source cannot be read or is something else, or a file cannot be written. Nothing is written then.
 
     Examples
     --------
@@ -659,7 +658,7 @@ def write_report(
 
 
 def check_forms(targets: Sequence[str]) -> None:
-    """UsageError for a file whose ending is no form of a report, or one that is given twice."""
+    """UsageError if the ending of a file is no form of a report, or a file is given twice."""
     if not targets:
         raise UsageError("a report is written to a file: --to FILE.html")
     lines = []

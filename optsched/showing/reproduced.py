@@ -1,4 +1,4 @@
-"""A paper's figure as it was measured again, with the optimum as its first line and the paper's own numbers hollow."""
+"""A paper's figure, measured again, with the optimum as its first line and the paper's own numbers hollow."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reproduced_picture(found: Reproduction) -> Figure:
 def _looks(found: Reproduction) -> Iterator[tuple[list[Entry], dict[str, Any], int]]:
     """The points of each line, its colour, marker and dash, and the number of its form.
 
-    Of a family of curves each member has a colour, and each series a form.
+    In a family of curves each member has a colour, and each series a form.
     """
     members = list(dict.fromkeys(entry.on for entry in found.entries))
     series = list(dict.fromkeys(entry.series for entry in found.entries))
@@ -71,14 +71,14 @@ def _looks(found: Reproduction) -> Iterator[tuple[list[Entry], dict[str, Any], i
 
 
 def _bounds(parts: Sequence[Any]) -> list[list[float]] | None:
-    """How far each interval reaches below and above its mean; None for places on the axis, which have no interval."""
+    """How far each interval reaches below and above its mean; None for positions on the axis."""
     if not isinstance(parts[0], Values):
         return None
     return [[max(0.0, one.mean - one.low) for one in parts], [max(0.0, one.high - one.mean) for one in parts]]
 
 
 def _ends(kind: str, entry: Entry) -> tuple[Any, Any]:
-    """Where a point stands, across and up: places on the axis, or values."""
+    """The coordinates of a point: positions on the axis, or values."""
     if kind == "cdf":
         return entry.value, entry.x
     return (entry.x if entry.across is None else entry.across), entry.value
@@ -139,7 +139,7 @@ def _bars(axes: Axes, found: Reproduction) -> list[Any]:
 
 
 def _published(axes: Axes, found: Reproduction, own: Sequence[Entry], places: Sequence[Any], style: Any) -> None:
-    """The paper's own numbers at places on the axis, hollow; distributions have the places up."""
+    """The paper's own numbers at positions on the axis, hollow; for distributions the positions are vertical."""
     known = [
         (place, number) for place, number in zip(places, map(found.published, own), strict=True) if number is not None
     ]
@@ -154,7 +154,7 @@ def _published(axes: Axes, found: Reproduction, own: Sequence[Entry], places: Se
 def reproduced_pgf(found: Reproduction) -> str:
     r"""The same figure as the source of a picture for LaTeX's `pgfplots`, with every number in it.
 
-    A document takes it by `\input`, with `\usepackage{pgfplots}` and `\pgfplotsset{compat=1.17}`.
+    A document includes it by `\input`, with `\usepackage{pgfplots}` and `\pgfplotsset{compat=1.17}`.
     """
     figure = found.figure
     across, up = (escaped(text, "latex") for text in _names(found))
@@ -171,7 +171,7 @@ def reproduced_pgf(found: Reproduction) -> str:
     lines += ["\\begin{tikzpicture}", f"\\begin{{axis}}[{', '.join(options)}]"]
     for label, own in found.lines().items():
         lines.append(f"\\addplot+[{marks}{errors}] coordinates {{")
-        for entry in own:  # a point with how far its intervals reach up and down
+        for entry in own:  # a point with its intervals, up and down
             sides = _ends(figure.kind, entry)
             at = [f"{one.mean:g}" if isinstance(one, Values) else f"{{{escaped(str(one), 'latex')}}}" for one in sides]
             reach = [_bounds([one]) or [[0.0], [0.0]] for one in sides]

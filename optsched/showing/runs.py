@@ -1,4 +1,4 @@
-"""Runs over time as pictures: what ran when on which slot, how long jobs and tasks took, and how near to their data.
+"""Runs over time as pictures: which task ran when on which slot, times of jobs and tasks, and the locality of tasks.
 
 Lines differ in marker and dashes as well as in colour. The numbers behind each picture are frames of
 `optsched.measuring.timelines`.
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 __all__ = ["gantt_picture", "locality_picture", "reductions_picture", "running_picture", "times_picture"]
 
-#: Inches of a panel, across and down, and down where several stand below one another; marks on a line; points of a step
-#: function that are drawn.
+#: Inches of a panel, across and down, and down if several stand below one another; marks on a line; drawn points of a
+#: step function.
 _WIDE, _HIGH, _LOW, _MARKS, _POINTS = 4.2, 3.0, 2.3, 8, 2000
 
-#: Grey and hatching of a map by how near its data it ran.
+#: Grey and hatching of a map by its locality.
 _NEAR = {"node": ("0.3", ""), "rack": ("0.75", "//////"), "off_rack": ("1.0", "......")}
 
 
 def times_picture(runs: Any) -> Figure:
     """The cumulative distributions of the times of jobs, maps and reduces, a line for each policy.
 
-    These are Figures 4 and 6 of Shen et al. (2016). What has not ended is below no line. Runs of one name are put
-    together. `runs` are one or several of what `optsched.measuring.timelines.timeline` takes. UsageError if there is
+    These are Figures 4 and 6 of Shen et al. (2016). Unfinished jobs and tasks are below no line. Runs of one name are
+    merged. `runs` are one or several values that `optsched.measuring.timelines.timeline` takes. UsageError if there is
     none, or matplotlib is missing.
 
     Examples
@@ -76,7 +76,7 @@ def times_picture(runs: Any) -> Figure:
 
 
 def reductions_picture(runs: Any, name: str | None = None) -> Figure:
-    """The cumulative distribution over jobs of how much quicker they were with one policy than with each other one.
+    """The cumulative distribution over jobs of how much faster they were with one policy than with each other one.
 
     This is Figure 5 of Shen et al. (2016). Left of 0 are the jobs that were slower. `runs` and `name` are those of
     `optsched.measuring.timelines.job_reductions`. UsageError if there is nothing to compare, or matplotlib is missing.
@@ -101,9 +101,9 @@ def running_picture(runs: Any) -> Figure:
     """How many maps and reduces run and wait over time, a panel for each, a line for each policy.
 
     On the right is the utilisation: the share of the slots on which something runs. With more than 2,000 changes there
-    are as many points at equal distances, each with the mean since the one before. Runs of one name are drawn once: the
-    first. `runs` are one or several of what `optsched.measuring.timelines.timeline` takes. UsageError if there is none,
-    or matplotlib is missing.
+    are as many points at equal distances, each with the mean since the previous point. Of runs with one name only the
+    first is drawn. `runs` are one or several values that `optsched.measuring.timelines.timeline` takes. UsageError if
+    there is none, or matplotlib is missing.
     """
     first: dict[str, Timeline] = {}
     for one in timelines_of(runs):
@@ -140,9 +140,9 @@ def running_picture(runs: Any) -> Figure:
 
 
 def locality_picture(runs: Any) -> Figure:
-    """How near to their data the maps ran, by the size of their job: a panel for each policy, a bar for each size.
+    """The locality of the maps, by the size of their job: a panel for each policy, a bar for each size.
 
-    The share on nodes with the data is Figure 7 of Shen et al. (2016). `runs` are one or several of what
+    The share on nodes with the data is Figure 7 of Shen et al. (2016). `runs` are one or several values that
     `optsched.measuring.timelines.timeline` takes. UsageError if there is none, or matplotlib is missing.
     """
     held = timelines_of(runs)
@@ -170,7 +170,7 @@ def locality_picture(runs: Any) -> Figure:
 
 
 def _stacked(axes: Axes, part: pd.DataFrame) -> None:
-    """A bar for each size, of the shares by locality."""
+    """A bar for each size, with the shares by locality."""
     at = np.arange(len(part))
     below = np.zeros(len(part))
     for near in CLASSES:
@@ -189,12 +189,12 @@ def _stacked(axes: Axes, part: pd.DataFrame) -> None:
 
 
 def _size(size: float) -> str:
-    """A size with three digits at the least."""
+    """A size with at least three digits."""
     return f"{size:,.0f}" if size >= 100 else f"{size:.3g}"
 
 
 def _cumulative(axes: Axes, curves: Sequence[tuple[Any, Any]], label: str, of: str, first: float | None = None) -> None:
-    """A curve for each pair of sorted values and the shares that are at most so much, from the least to the largest."""
+    """A curve for each pair of sorted values and cumulative shares, from the least to the largest."""
     some = [values for values, _ in curves if len(values)]
     if some:
         first = min(float(values[0]) for values in some) if first is None else first
@@ -213,7 +213,7 @@ def _cumulative(axes: Axes, curves: Sequence[tuple[Any, Any]], label: str, of: s
 
 
 def _line(axes: Axes, across: Any, up: Any, number: int) -> None:
-    """A step function in the look of its number, with some marks."""
+    """A step function with the look of its number, and some marks."""
     every = max(1, len(across) // _MARKS)
     axes.plot(across, up, drawstyle="steps-post", markevery=(every // 2, every), **look(number))
 
@@ -230,9 +230,9 @@ def _headed(
     values: Mapping[Any, float] | None = None,
     unit: str = "",
 ) -> None:
-    """Above the panels: what was run, how long tasks took, when slots were offered, and what else was assumed.
+    """Above the panels: the runs, the rules of task times, the offers of slots, and other assumptions.
 
-    `values` is what was found of each policy, `what` says of what.
+    `values` are the results of each policy, `what` their meaning.
     """
     instances = list(dict.fromkeys(one.instance.name or "an instance" for one in timelines))
     of_names: dict[str, list[str]] = {}
@@ -253,7 +253,7 @@ def _headed(
 
 
 def _thinned(time: Any, value: Any) -> tuple[Any, Any]:
-    """A step function; where it has too many steps, its means over equal times, each at the beginning of its own."""
+    """A step function; if it has too many steps, its means over equal times, each at the beginning of its time."""
     if len(time) <= _POINTS:
         return time, value
     area = np.append(0, np.cumsum(value[:-1] * np.diff(time)))
@@ -273,17 +273,17 @@ def _key(figure: Figure, names: Sequence[str]) -> None:
 
 # Gantt charts --------------------------------------------------------------------------------------------------------
 #
-# A row is a slot, and nodes are apart by lines. Jobs differ in grey and hatching, so that the picture can be
-# read in black and white. What does not fit is merged or thinned, and the picture says so:
+# A row is a slot, and lines separate nodes. Jobs differ in grey and hatching, so that the picture can be read in black
+# and white. If not everything fits, it is merged or thinned, and the picture says so:
 #
-# - with more than 12 jobs the 11 with the most slot time have looks of their own, and the others share one;
-# - with more than 600 bars those of one look that follow one another on a slot are one bar, where the time between them
-#   would not be seen (1/1500 of the whole time);
+# - with more than 12 jobs the 11 with the most slot time have their own looks, and the others share one;
+# - with more than 600 bars, consecutive bars of one look on a slot are one bar, if the time between them would be
+# invisible (1/1500 of the whole time);
 # - with more than 480 slots of a kind every k-th node is drawn;
-# - what had not ended when a run was stopped is cut off there;
-# - starts in vain, on nodes that were lost, are not drawn.
+# - tasks that had not ended when a run was stopped are cut off there;
+# - starts in vain, on lost nodes, are not drawn.
 
-#: Grey, hatching and colour of the hatching of the jobs with the most slot time; the last one is of all others.
+#: Grey, hatching and colour of the hatching of the jobs with the most slot time; the last one is for all others.
 _LOOKS: tuple[tuple[str, str, str], ...] = (
     ("0.25", "", "black"),
     ("1.0", "//////", "black"),
@@ -299,17 +299,17 @@ _LOOKS: tuple[tuple[str, str, str], ...] = (
     ("1.0", "", "black"),
 )
 
-#: Bars before they are merged, and the share of the whole time that is not seen between them.
+#: The number of bars from which they are merged, and the invisible share of the whole time between them.
 _BARS, _UNSEEN = 600, 1 / 1500
 
-#: Slots of a kind before nodes are left out.
+#: The number of slots of a kind from which nodes are left out.
 _SLOTS = 480
 
-#: Inches: of a slot at the most, of a node's name, of a panel at the most, of all panels, of what is around; letters of
-#: a node's name.
+#: Inches: of a slot at most, of a node's name, of a panel at most, of all panels, of the surroundings; letters of a
+#: node's name.
 _ROW, _NAME, _PANEL, _WIDTH, _AROUND, _LETTERS = 0.16, 0.16, 6.5, 7.6, 1.5, 14
 
-#: Bars before their tasks have no names, and the share of the whole time that a name of a letter needs.
+#: The number of bars from which tasks have no names, and the share of the whole time that a one-letter name needs.
 _MOST_ROWS, _LETTER = 60, 0.014
 
 
@@ -319,9 +319,9 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     Parameters
     ----------
     runs
-        One or several of what `optsched.measuring.timelines.timeline` takes, on clusters with the same nodes.
+        One or several values that `optsched.measuring.timelines.timeline` takes, on clusters with the same nodes.
     title
-        Above the picture. Each run has its name and what was assumed of it above its panels.
+        Above the picture. Above its panels each run has its name and its assumptions.
     framed
         Rows of the instance: these tasks of the first run have a thick frame.
 
@@ -345,7 +345,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     kinds = [kind for kind in range(len(KINDS)) if any((one.kinds == kind).any() for one in held)] or [0]
     looks, legend = _looks(held)
     most_slots = max(int(np.maximum.reduce([_width(one, kind) for one in held]).sum()) for kind in kinds)
-    step = max(1, math.ceil(most_slots / _SLOTS))  # every so many-th node is drawn
+    step = max(1, math.ceil(most_slots / _SLOTS))  # every step-th node is drawn
     rows = [_Rows(held, kind, step) for kind in kinds]
     notes = _left_out(held, step)
     lines = 2 if any(one.assumed for one in held) else 1
@@ -383,7 +383,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
 
 
 def _left_out(timelines: Sequence[Timeline], step: int) -> list[str]:
-    """The remarks on what is not to be seen, and on what of the instance was assumed."""
+    """The remarks on invisible parts, and on the assumptions about the instance."""
     vain = sum(one.vain for one in timelines)
     notes = [
         (step > 1, f"one node in {step} is drawn"),
@@ -395,7 +395,7 @@ def _left_out(timelines: Sequence[Timeline], step: int) -> list[str]:
 
 
 def _looks(timelines: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, str]]]:
-    """The look of each bar of each run, and what looks stand for: the same job looks the same in all of them."""
+    """The look of each bar of each run, and the meaning of looks: the same job looks the same in all runs."""
     work: dict[str, float] = {}
     for one in timelines:
         spent = np.bincount(one.job, weights=one.ends - one.starts, minlength=len(one.jobs)).tolist()
@@ -416,7 +416,7 @@ def _looks(timelines: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, s
 
 
 def _width(one: Timeline, kind: int) -> Ints:
-    """Rows of each node: its slots of a kind, or as many as tasks ran at once."""
+    """Rows of each node: its slots of a kind, or as many as its simultaneous tasks."""
     width = one.slots[KINDS[kind]].copy()
     own = one.kinds == kind
     np.maximum.at(width, one.nodes[own], one.lanes[own] + 1)
@@ -424,7 +424,7 @@ def _width(one: Timeline, kind: int) -> Ints:
 
 
 class _Rows:
-    """The rows of a panel: the slots of a kind of the nodes that are drawn."""
+    """The rows of a panel: the slots of a kind on the drawn nodes."""
 
     def __init__(self, timelines: Sequence[Timeline], kind: int, step: int) -> None:
         self.kind = kind
@@ -439,7 +439,7 @@ class _Rows:
         self._ids = timelines[0].instance.cluster.node_ids
 
     def label(self, axes: Axes, names: int) -> None:
-        """Lines between nodes, and the names of at most this many of them."""
+        """Lines between nodes, and at most this many of their names."""
         axes.set_ylim(self.count, 0)
         edges = np.append(self.first[self._nodes], self.count)
         axes.hlines(edges[1:-1], 0, 1, transform=axes.get_yaxis_transform(), color="0.6", linewidth=0.4)
@@ -459,7 +459,7 @@ def _panel(axes: Axes, one: Timeline, rows: _Rows, looks: Ints, framed: Sequence
     from matplotlib.path import Path
 
     def draw(bars: Ints, **look: Any) -> None:
-        """Bars as one shape, which takes less room in a file than each by itself."""
+        """Bars as one shape, which takes less room in a file than single bars."""
         row, _, start, end = bars.T
         sides = np.stack([start / MICRO, row + 0.08, (end - start) / MICRO, np.full(len(row), 0.84)], axis=1)
         corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
@@ -497,7 +497,7 @@ def _merged(bars: Ints, unseen: float) -> Ints:
 
 
 def _names(axes: Axes, one: Timeline, own: Ints, y: Ints) -> None:
-    """The ids of tasks in their bars, where there is room."""
+    """The ids of tasks in their bars, if there is room."""
     length = max(1, one.last - one.begin)
     for row, at in zip(own.tolist(), y.tolist(), strict=True):
         name = str(one.instance.workload.task_ids[one.rows[row]])
@@ -509,7 +509,7 @@ def _names(axes: Axes, one: Timeline, own: Ints, y: Ints) -> None:
 
 
 def _legend(figure: Figure, looks: Sequence[tuple[int, str]]) -> None:
-    """Which look is which job."""
+    """The legend: which look is which job."""
     from matplotlib.patches import Patch
 
     handles = [

@@ -25,7 +25,7 @@ from optsched.measuring.printing import canonical
 from optsched.measuring.records import Record, Run
 from optsched.measuring.studies.choices import raise_all
 
-#: How a file of SQLite begins.
+#: The beginning of a file of SQLite.
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -58,9 +58,9 @@ class FrontierRecord(Struct, frozen=True, kw_only=True):
 class Source:
     """The source of entries, as it was given: `records` (JSON), `store` (of a sweep) or `study` (in memory).
 
-    `sha256` is of the bytes of a file; empty for what is no file, or a store. `runs`, `cells` and `frontiers` are how
-    many it holds, `unfinished` the runs of a store that have not ended. Of a store, `command` is what was typed for its
-    last sweep, and `computed_with` the versions and the machine.
+    `sha256` is of the bytes of a file; empty for a store, or if there is no file. `runs`, `cells` and `frontiers` are
+    the numbers of its entries, `unfinished` the runs of a store that have not ended. For a store, `command` is the
+    command of its last sweep, and `computed_with` the versions and the machine.
     """
 
     name: str
@@ -91,8 +91,8 @@ class Found:
 
 
 def read(sources: Iterable[Any]) -> Found:
-    """Read all sources: paths of JSON files or stores (the last sweep is read), `-` for JSON on stdin, or what has
-    `records()`, as the `GapReports` of a study or a `Sweep`.
+    """Read all sources: paths of JSON files or stores (the last sweep is read), `-` for JSON on stdin, or objects with
+    `records()`, such as the `GapReports` of a study or a `Sweep`.
 
     InputError lists the faults of all that cannot be read, are something else, or hold nothing; UsageError if there is
     no source, or one is of another kind.
@@ -160,7 +160,7 @@ def _read(origin: Any) -> tuple[Source, list[Record | FrontierRecord]]:
 
 
 def _measured(path: str) -> tuple[str, str]:
-    """The command of a store's last sweep, and what computed it."""
+    """The command of a store's last sweep, and the versions and machine that computed it."""
     from optsched.measuring.sweeping.store import Store
 
     with Store(path) as store:
@@ -221,12 +221,12 @@ def _of_json(content: bytes, name: str, kind: str) -> tuple[Source, list[Record 
 _TELLING = {"heuristic", "problem", "instance", "relative_gap"}
 
 
-#: Fields of a record with an entry a component.
+#: Fields of a record with an entry for each component.
 _LISTS = ("sense", "objective", "reference", "absolute_gap", "relative_gap", "components")
 
 
 def parsed(document: Any, place: str) -> Record | FrontierRecord:
-    """An entry of a source; InputError with its place where it is none."""
+    """An entry of a source; InputError with its place if it is none."""
 
     def wrong(message: str, within: str = "") -> InputError:
         return InputError([Fault(f"{place}{within}".lstrip("."), message)])
@@ -262,11 +262,11 @@ def parsed(document: Any, place: str) -> Record | FrontierRecord:
 
 
 def entries_of(records: Iterable[Record]) -> tuple[list[Run], list[str]]:
-    """The runs, each once, and what is to be said of them.
+    """The runs, each once, and remarks on them.
 
-    A problem is parted by those parameters that differ on one instance, a heuristic by those that differ in one cell:
-    there they are compared. Parameters that come with the instances part nothing. Of runs that are recorded twice the
-    last counts.
+    A problem is split by the parameters that differ on one instance, a heuristic by those that differ in one cell:
+    there they are compared. Parameters that come with the instances split nothing. If a run is recorded twice, the last
+    record counts.
     """
     distinct: dict[tuple[str, ...], Record] = {}
     repeated = changed = 0
@@ -295,7 +295,7 @@ def entries_of(records: Iterable[Record]) -> tuple[list[Run], list[str]]:
 
 
 def chosen(entries: Sequence[Run], problems: Sequence[str], heuristics: Sequence[str]) -> list[Run]:
-    """The entries of some problems and heuristics, which are called by their names or labels; without names all.
+    """The entries of some problems and heuristics, by their names or labels; without names all.
 
     UsageError for a name that none of them has.
     """
@@ -314,7 +314,7 @@ def chosen(entries: Sequence[Run], problems: Sequence[str], heuristics: Sequence
 
 
 def _posed_on(record: Record) -> tuple[str, str, str]:
-    """Which instance, and which wave of it: two may share a name."""
+    """The instance, and its wave: two may share a name."""
     return record.instance, record.instance_sha256, "" if record.wave is UNSET else str(record.wave)
 
 
@@ -337,7 +337,7 @@ def _result(record: Record) -> tuple[Any, ...]:
 def _labels(
     records: Sequence[Record], name: str, parameters: str, cell: Callable[[Record], tuple[str, ...]]
 ) -> Callable[[Record], str]:
-    """What each is called: its name, with those parameters by which those of one cell differ."""
+    """The label of each: its name, with the parameters that differ in one cell."""
     cells: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
     for record in records:
         given = getattr(record, parameters)

@@ -1,6 +1,6 @@
 """The tables of a report: of a problem and of all, of single runs, frontiers and matrices.
 
-Nothing is dropped without being counted.
+Nothing is left out without being counted.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
 from optsched.showing.gaps import Panels, ratios, runs_of
 from optsched.showing.sources import FrontierRecord
 
-#: Gaps and factors at which a distribution and a profile are read.
+#: Gaps and factors at which a distribution and a profile are tabulated.
 _GAPS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 _FACTORS = (1.0, 1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0)
 
 
 def overview(parts: Sequence[ProblemSummary]) -> Table:
-    """Mean gaps: a row a heuristic, a column a problem."""
+    """Mean gaps: one row for each heuristic, one column for each problem."""
     rows_of = [({row.heuristic: row for row in part.rows}, part.instances) for part in parts]
     heuristics = list(dict.fromkeys(name for rows, _ in rows_of for name in rows))
 
@@ -51,7 +51,7 @@ def overview(parts: Sequence[ProblemSummary]) -> Table:
 
 
 def proofs(parts: Sequence[ProblemSummary]) -> Table:
-    """How many references are an optimum with each kind of proof: a row a problem."""
+    """How many references are an optimum with each kind of proof: one row for each problem."""
     kinds = dict.fromkeys(kind for part in parts for kind in part.proofs)
     called = {kind: "bound only" if kind == "bound" else kind for kind in kinds}
     rows: list[dict[str, str | int]] = [
@@ -71,7 +71,7 @@ def proofs(parts: Sequence[ProblemSummary]) -> Table:
 
 
 def gaps(part: ProblemSummary) -> Table:
-    """A row a heuristic: how often the optimum is met, median, mean with its interval and worst, and what has none."""
+    """One row for each heuristic: share of optima, median, mean with interval and worst gap, and runs without a gap."""
     lacking = [name for name in WITHOUT if any(getattr(row, name) for row in part.rows)]
     rows = []
     for row in part.rows:
@@ -107,7 +107,7 @@ def gaps(part: ProblemSummary) -> Table:
 
 
 def distribution(entries: Sequence[Run]) -> Table:
-    """The share of all runs of each heuristic whose gap is at most so much."""
+    """The share of all runs of each heuristic whose gap is at most each limit."""
     problem = entries[0].problem
     note = "Shares of all runs. Runs without a relative gap are within no limit; the last column counts them."
     limits = {"0" if not limit else f"≤ {100 * limit:g} %": limit for limit in _GAPS}
@@ -116,7 +116,7 @@ def distribution(entries: Sequence[Run]) -> Table:
 
 
 def profile(entries: Sequence[Run]) -> Table:
-    """Performance profiles (Dolan and Moré 2002), read at some factors."""
+    """Performance profiles (Dolan and Moré 2002), at some factors."""
     problem = entries[0].problem
     note = (
         "Dolan and Moré 2002: the share of a heuristic's runs whose value is within this factor of the best value that "
@@ -130,7 +130,7 @@ def profile(entries: Sequence[Run]) -> Table:
 
 
 def _reached(panels: Panels, limits: Mapping[str, float], without: str, key: str, title: str, note: str) -> Table:
-    """How many runs of each heuristic are within each limit, of one problem."""
+    """How many runs of each heuristic are within each limit, in one problem."""
     (panel,) = panels.values()
     rows: list[dict[str, str | int]] = [
         {
@@ -146,7 +146,7 @@ def _reached(panels: Panels, limits: Mapping[str, float], without: str, key: str
 
 
 def comparisons(entries: Sequence[Run]) -> Table | None:
-    """Heuristics in pairs: who is better how often, and the signed-rank test; None if there are no two."""
+    """Heuristics in pairs: how often each is better, and the signed-rank test; None if there are no two."""
     by_heuristic: dict[str, dict[Hashable, list[Run]]] = {}
     for entry in entries:
         by_heuristic.setdefault(entry.heuristic, {}).setdefault(entry.reference, []).append(entry)
@@ -199,7 +199,7 @@ def times(entries: Sequence[Run]) -> Table:
 
 
 def instances(entries: Sequence[Run]) -> Table:
-    """A row an instance: its reference, and the mean gap of each heuristic over the seeds."""
+    """One row for each instance: its reference, and the mean gap of each heuristic over the seeds."""
     problem = entries[0].problem
     heuristics = list(dict.fromkeys(entry.heuristic for entry in entries))
     by_reference: dict[Hashable, dict[str, list[Run]]] = {}
@@ -220,7 +220,7 @@ def instances(entries: Sequence[Run]) -> Table:
 
 
 def failures(entries: Sequence[Run]) -> Table:
-    """Each run without a feasible placement, and what is recorded of it."""
+    """Each run without a feasible placement, and its record."""
     rows = []
     for entry in entries:
         if entry.status == "done":
@@ -278,7 +278,7 @@ def all_runs(entries: Sequence[Run]) -> Table:
 
 
 def frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> Table:
-    """The points of a frontier, and those of heuristics on the same problem and instance that are recorded."""
+    """The points of a frontier, and the recorded values of heuristics on the same problem and instance."""
     rows = [["frontier", *map(figures, point.objective), str(point.certificate)] for point in found.points]
     for name, value in reached(found, entries).items():
         shown = [Cell("-")] * len(found.components) if isinstance(value, str) else [*map(figures, map(float, value))]
@@ -290,7 +290,7 @@ def frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> Tabl
 
 
 def reached(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | str]:
-    """What heuristics came to on the problem of a frontier, once what is the same: a value, or what became of a run."""
+    """The values of heuristics on the problem of a frontier, equal ones once: a value, or the fate of a run."""
     results: dict[str, dict[Value | str, int]] = {}
     for entry in entries:
         record = entry.record
@@ -306,7 +306,7 @@ def reached(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | 
 
 
 def matrices(cells: Iterable[Record]) -> list[Table]:
-    """A matrix for each instance (and seed): a row a heuristic, a column a problem."""
+    """A matrix for each instance (and seed): one row for each heuristic, one column for each problem."""
     grouped: dict[tuple[str, str, int], list[Run]] = {}
     for record in cells:
         grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(Run(record))
@@ -364,21 +364,21 @@ def _violation(wrong: Mapping[str, object]) -> str:
 
 # Comparisons in pairs ------------------------------------------------------------------------------------------------
 #
-# A pair is an instance on which each run of both heuristics has a value. The better one there has the better mean of
-# values over the seeds. Tested are the differences of the mean relative gaps, on the pairs where all runs of both
-# have one. Wilcoxon's test (1945) drops differences of 0; ties of the others share their ranks. The level of all
-# comparisons of a problem together is kept by Holm's correction (1979). The effect is the rank-biserial correlation of
+# A pair is an instance on which each run of both heuristics has a value. The better heuristic there has the better mean
+# of values over the seeds. The test is of the differences of the mean relative gaps, on the pairs where all runs of
+# both have one. Wilcoxon's test (1945) drops differences of 0; ties of the others share their ranks. Holm's correction
+# (1979) keeps the level of all comparisons of a problem together. The effect is the rank-biserial correlation of
 # matched pairs (Kerby 2014): the ranks in favour of the second less those in favour of the first, as a share of all.
 
 #: Differences that agree in this many digits after the point are equal: means of doubles are not exact.
 _DIGITS = 12
 
-#: The most differences with which the distribution is exact: without ties, and with ties.
+#: The most differences with an exact distribution: without ties, and with ties.
 _EXACT, _EXACT_TIED = 50, 13
 
 
 def _pair(common: Sequence[tuple[list[Run], list[Run]]]) -> dict[str, Any]:
-    """The cells of two heuristics, from their runs on the instances that both ran on."""
+    """The cells of two heuristics, from their runs on common instances."""
     better, differences = Counter[int](), []
     for ours, theirs in common:
         values = [_mean([run.objective if run.status == "done" else None for run in runs]) for runs in (ours, theirs)]
@@ -410,11 +410,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def signed_rank(differences: Sequence[float]) -> tuple[float | None, float | None, str | None]:
-    """Wilcoxon's test whether differences lie evenly about 0: p (two-sided), effect, and how p was found.
+    """Wilcoxon's test whether differences lie evenly about 0: p (two-sided), effect, and the method for p.
 
-    Differences of 0 are dropped; where no other is, there is nothing to test. p is exact up to 50 differences without
-    ties, and up to 13 with ties (all changes of sign are tried); else the normal approximation with its correction for
-    ties.
+    Differences of 0 are dropped; if no other is left, there is nothing to test. p is exact up to 50 differences without
+    ties, and up to 13 with ties (all changes of sign are tried); else it is the normal approximation with its
+    correction for ties.
     """
     moved = [difference for difference in differences if difference]
     if not moved:

@@ -1,4 +1,4 @@
-"""How objectives stand against each other: frontiers of two components as staircases, gap matrices as heat maps."""
+"""Trade-offs between objectives: frontiers of two components as staircases, gap matrices as heat maps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["frontier_picture", "heat_map", "matrix_picture", "staircase"]
 
-#: Values of this share of an axis' length are room at its ends.
+#: Room at the ends of an axis, as a share of its length.
 _ROOM = 0.06
 
 
@@ -48,16 +48,15 @@ def frontier_picture(
 ) -> Figure:
     """The points of a frontier as a staircase: nothing is possible below and left of it. Heuristics are drawn in.
 
-    A point is full where it is proved, and hollow where it rests on a solver's word. Of a frontier that was cut short
-    the title says so.
+    A point is full if it is proved, and hollow if it rests on a solver's word. The title says if a frontier was cut
+    short.
 
     Parameters
     ----------
     found
         Of `optsched.frontier`.
     heuristics
-        Reports; or what each came to: a value, or a word that says why it has none (`infeasible`), which stands in the
-        legend.
+        Reports; or the value of each, or a word for why it has none (`infeasible`), which is in the legend.
     name
         Of the instance.
 
@@ -108,10 +107,10 @@ def frontier_picture(
 
 
 def staircase(axes: Axes, found: Frontier | FrontierRecord, label: str = "frontier") -> list[Line2D]:
-    """Draw the points of a frontier into axes of one's own, and where both components are to be low the stairs.
+    """Draw the points of a frontier into given axes, and the stairs if both components are minimised.
 
-    The stairs reach to the upper and the right end of the axes as they are. `label` is what a legend calls the points;
-    without one they are not in it. Returned are the points, proved ones and others.
+    The stairs reach to the upper and the right end of the axes. `label` is the legend's name for the points; without
+    one they are not in it. Returns the points, proved ones and others.
     """
     if not found.points:
         return []
@@ -168,7 +167,7 @@ def _heuristics(axes: Axes, entries: Mapping[str, Value | str]) -> tuple[list[An
 
 
 def _components(found: Frontier | FrontierRecord) -> tuple[Component | None, Component | None]:
-    """The two components as their problem has them; None for those of a problem that is not known here."""
+    """The two components as their problem has them; None if the problem is unknown here."""
     kind = PROBLEMS.get(found.problem)
     known = {} if kind is None else {part.name: part for part in kind.components}
     first, second = (known.get(name) for name in found.components)
@@ -177,10 +176,10 @@ def _components(found: Frontier | FrontierRecord) -> tuple[Component | None, Com
 
 # Gap matrices ---------------------------------------------------------------------------------------------------------
 #
-# The darker a cell, the larger the gap. Gaps of several components, as of makespan and work, do not compare: those of
-# later ones have a colour of their own.
+# The darker a cell, the larger the gap. Gaps of several components, such as makespan and work, cannot be compared:
+# those of later ones have their own colour.
 
-#: The gap, in per cent, from which on all are the darkest.
+#: From this gap on, in per cent, all cells are the darkest.
 _DARKEST = 400.0
 
 #: Inches of a row, and the least of a column.
@@ -188,10 +187,10 @@ _HIGH, _LEAST = 0.25, 0.62
 
 
 def matrix_picture(matrix: GapMatrix) -> Figure:
-    """A gap matrix: a row a heuristic, a column a problem, in each cell the gap to that problem's own optimum.
+    """A gap matrix: one row for each heuristic, one column for each problem, with gaps to each problem's optimum.
 
-    A cell is a gap in per cent, a difference where the optimum is 0 (`+3`), or the word why there is none, hatched. A
-    gap of a later component than the first is marked and blue. The legend says what marks mean.
+    A cell is a gap in per cent, a difference if the optimum is 0 (`+3`), or the word for why there is none, hatched. A
+    gap of a later component than the first is marked and blue. The legend explains the marks.
 
     Raises
     ------
@@ -224,23 +223,23 @@ def heat_map(
 ) -> Figure:
     """Cells with a text and a gap in per cent: from 0, which is light, to 400 and more, which is dark.
 
-    Columns that do not fit next to one another stand in further panels below.
+    Columns that do not fit next to one another are in further panels below.
 
     Parameters
     ----------
     rows, columns
         Their names.
     cells
-        Of each pair (row, column) the text, and the gap; None if there is none: such a cell is hatched.
+        The text and the gap of each pair (row, column); None if there is no gap: such a cell is hatched.
     title, remarks
-        Above, and lines below.
+        The title above, and lines below.
     later
         The pairs whose gap is of another component: they are blue.
 
     Raises
     ------
     UsageError
-        If there are no rows or columns, cells are missing, or matplotlib is.
+        If there are no rows or columns, cells are missing, or matplotlib is missing.
 
     Examples
     --------
