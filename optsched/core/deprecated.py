@@ -41,6 +41,7 @@ FORMER = {
     "optsched.instances.schedule_files": "optsched.instances.claim_files",
     "optsched.instances.solution_files": "optsched.instances.claim_files",
     "optsched.instances.table_files": "optsched.instances.frames",
+    "optsched.measuring.judging.kept": "optsched.measuring.judging.findings",
     "optsched.measuring.mining.statements": "optsched.measuring.mining",
     "optsched.measuring.regrets": "optsched.measuring.timelines",
     "optsched.models.starts": "optsched.models.base",

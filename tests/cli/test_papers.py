@@ -13,7 +13,7 @@ from optsched.core.errors import OutOfTime
 from optsched.core.resources import code_version
 from optsched.measuring import judging
 from optsched.measuring.judging import Check, claim
-from optsched.measuring.judging.kept import digest, shipped
+from optsched.measuring.judging.findings import digest, shipped
 from optsched.measuring.reproducing import results
 
 ONE = claim("hsu-freeh/4.2-65-percent")

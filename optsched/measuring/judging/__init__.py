@@ -19,8 +19,16 @@ import msgspec
 from optsched.core.errors import OutOfTime, UsageError, expect, nearest, unknown_id
 from optsched.core.outside import Listed
 from optsched.core.resources import code_version, folder
-from optsched.measuring.judging.findings import Check, Finding, Judgement
-from optsched.measuring.judging.kept import digest, fields_of, in_full, kept_in, write_lines
+from optsched.measuring.judging.findings import (
+    Check,
+    Finding,
+    Judgement,
+    digest,
+    fields_of,
+    in_full,
+    kept_in,
+    write_lines,
+)
 
 __all__ = [
     "GROUP",

@@ -26,8 +26,7 @@ from optsched.core.deadline import deadline
 from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
 from optsched.core.resources import code_version, folder
 from optsched.measuring.judging.expressions import evaluated
-from optsched.measuring.judging.findings import Check
-from optsched.measuring.judging.kept import read_lines, write_lines
+from optsched.measuring.judging.findings import Check, read_lines, write_lines
 from optsched.measuring.printing import Cell, Table
 from optsched.measuring.reproducing.figure_definition import FigureDefinition
 
