@@ -471,7 +471,7 @@ def planned_anew(
         found = Reference.solved(posed, limits).solution.decision
         if not isinstance(found, Schedule):
             return None
-        tasks = np.array([index[task] for task in posed.instance.workload.task_ids[posed.tasks].tolist()], np.int64)
+        tasks = np.array([index[task] for task in posed.task_ids.tolist()], np.int64)
         plan = plan.with_tasks(tasks, found.nodes[posed.tasks], found.starts[posed.tasks])
     return problem.evaluate(plan)[0]
 

@@ -649,7 +649,7 @@ def _gaps(problem: TaskProblem[Any], objective: Value, reference: Gaps) -> tuple
             absolute.append(None)
             relative.append(None)
             continue
-        difference = value - best if component.sense is Sense.MIN else best - value
+        difference = component.sign * (value - best)
         if difference < 0:
             message = f"{problem!r}: {component.name} {value} is beyond the proved {best}"
             raise contradiction(problem, BoundViolated(message))

@@ -20,7 +20,7 @@ from optsched.core.deadline import check
 from optsched.core.instance import KINDS, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import record_of
-from optsched.core.results import Sense, Value
+from optsched.core.results import Value
 from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
@@ -90,8 +90,7 @@ def own_costs_of(problem: Problem) -> OwnCosts | None:
 
 def paid(problem: Problem, own: OwnCosts, positions: Ints, nodes: Ints) -> Ints:
     """What tasks at some positions pay by themselves on these nodes, in units; less is better."""
-    units = own.units(positions, nodes)
-    return units if problem.components[own.component].sense is Sense.MIN else -units
+    return problem.components[own.component].sign * own.units(positions, nodes)
 
 
 def difference(problem: Problem, here: Placement, there: Placement) -> Difference:

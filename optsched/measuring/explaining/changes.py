@@ -97,7 +97,7 @@ def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
         usable: Any = problem
         nodes = np.flatnonzero(usable.usable[tasks].any(axis=0)).tolist()
         slots = int(held[nodes].sum()) if sure else None
-    ids, node_ids = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+    ids, node_ids = problem.task_ids, problem.instance.cluster.node_ids
     return Conflict(tuple(map(str, ids[tasks])), tuple(map(str, node_ids[nodes])), slots, sure)
 
 

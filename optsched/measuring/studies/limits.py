@@ -344,7 +344,7 @@ def differing(report: GapReport) -> Iterator[str]:
     optimum = "the nearest optimal" if nearest else kind
     yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {optimum} placement:"
     columns = ("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))
-    ids, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+    ids, nodes = problem.task_ids, problem.instance.cluster.node_ids
     rows = [
         (ids[task], *("-" if node == NONE else nodes[node] for node in (before[task], after[task])))
         for task in moved[:_SHOWN].tolist()
