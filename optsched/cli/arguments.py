@@ -516,6 +516,11 @@ def parameters_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, dict[
     return values
 
 
+def parameters_for(name: str, texts: Sequence[str]) -> dict[str, Any]:
+    """Parameters of one problem from `K=V`, as `parameters_of` reads them."""
+    return parameters_of([name], texts)[name]
+
+
 # Instances --------------------------------------------------------------------------------------------------------
 
 

@@ -282,7 +282,7 @@ def mine(
     if problem_name is None or heuristic is None:
         raise UsageError("give --problem and --heuristic, or --claim with the ID of a paper's claim")
     choice = chosen(heuristic)
-    values = arguments.parameters_of([problem_name], params)[problem_name]
+    values = arguments.parameters_for(problem_name, params)
     if folder is not None:
         check_free(folder, name or default_name(choice, problem_name))
     options["failures"] = not options.pop("no_failures")

@@ -265,10 +265,10 @@ def _posed(
     if name is None and decisions:
         solution = decisions[0][1]
         assert not isinstance(solution, Schedule)
-        given = {**solution.parameters, **arguments.parameters_of([solution.problem], params)[solution.problem]}
+        given = {**solution.parameters, **arguments.parameters_for(solution.problem, params)}
         return problem(solution.problem, loaded, **given)
     if name is not None:
-        return problem(name, loaded, **arguments.parameters_of([name], params)[name])
+        return problem(name, loaded, **arguments.parameters_for(name, params))
     if not choices:
         if params:
             raise UsageError("--param is of a problem: name its --problem, or a --heuristic or --solution to draw")
@@ -278,7 +278,7 @@ def _posed(
     for posed in found:
         if all(choice.entry.serves(posed) for choice in choices):
             if params:
-                return problem(posed.name, loaded, **arguments.parameters_of([posed.name], params)[posed.name])
+                return problem(posed.name, loaded, **arguments.parameters_for(posed.name, params))
             arguments.note(f"judged by {posed.name}; --problem names another")
             return posed
     names = ", ".join(choice.label for choice in choices)

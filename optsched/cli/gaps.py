@@ -7,7 +7,7 @@ tables, of what these and sweeps recorded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import tee
@@ -90,12 +90,15 @@ def gap(
     else:
         texts = _records(out.form, work, notes, placements, explain)
 
-    def found(step: Callable[[str], None]) -> Iterator[Run]:
-        return measure(work, drawn_by, profile=profile, time_limit=profile.time_limit, step=step)
-
+    total = "runs" if drawn_by is None else f"of {steps} runs"
     with picturing(plot) as draw:
-        total = "runs" if drawn_by is None else f"of {steps} runs"
-        measured = collected(found, texts, out.file, total, steps)
+        measured = collected(
+            lambda step: measure(work, drawn_by, profile=profile, time_limit=profile.time_limit, step=step),
+            texts,
+            out.file,
+            total,
+            steps,
+        )
         if plot is not None:
             from optsched.measuring.studies.tables import GapReports
 

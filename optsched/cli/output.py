@@ -328,7 +328,7 @@ class Asked:
         """
         from optsched.problems import problem
 
-        values = arguments.parameters_of([self.problem_name], self.params)[self.problem_name]
+        values = arguments.parameters_for(self.problem_name, self.params)
         posed = problem(self.problem_name, arguments.load_any(self.instance), **values)
         notes = Notes()
         notes.of(posed)

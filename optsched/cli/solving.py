@@ -341,7 +341,7 @@ def export(
         raise UsageError(f"--to {target}: the name must end in {', '.join(_PROGRAMS + _NETWORKS)}")
     loaded = arguments.load_any(instance)
     if problem_name is not None:
-        problem = problem_class(problem_name)(loaded, **arguments.parameters_of([problem_name], params)[problem_name])
+        problem = problem_class(problem_name)(loaded, **arguments.parameters_for(problem_name, params))
     elif isinstance(loaded, FlowNetwork):
         problem = network_problem(loaded)
     else:
@@ -554,7 +554,7 @@ def _verdict(
     if strangers:
         unknown = [f'{solution.problem} has no parameter "{name}"; {nearest(name, known)}' for name in strangers]
         raise InputError([Fault("parameters", message) for message in unknown], source)
-    asked = arguments.parameters_of([solution.problem], params)[solution.problem]
+    asked = arguments.parameters_for(solution.problem, params)
     try:
         claimed = resolve(solution.problem, table, solution.parameters)
     except UsageError as error:  # a bad value in the file is bad input, too
