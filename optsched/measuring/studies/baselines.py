@@ -156,19 +156,18 @@ class Baseline:
         names = {recorded.name for recorded in self.entries.values()}
         of_any_seed = {name[:-1] for name in names}
         for entry in measured:
-            name = Recorded.of(entry).name
-            if not every and name not in names and name[:-1] in of_any_seed:
+            now = Recorded.of(entry)
+            if not every and now.name not in names and now.name[:-1] in of_any_seed:
                 continue
-            judged = self._worse(entry)
+            judged = self._worse(entry.report, now)
             if isinstance(judged, str):
                 breaches.append(Breach(f"{judged}; if this is meant, {recorder}", entry, (entry,)))
             else:
                 improved += judged
         return breaches, improved
 
-    def _worse(self, entry: Run) -> str | bool:
+    def _worse(self, report: GapReport, now: Recorded) -> str | bool:
         """The fault of a run that is worse; else whether it is better than recorded."""
-        report, now = entry.report, Recorded.of(entry)
         then = self.entries.get(now.key)
         if then is None:
             namesakes = [other for other in self.entries.values() if other.name == now.name]
