@@ -195,12 +195,6 @@ def test_empty_stop_iteration(function: Callable[[Any], Any]) -> None:
         function(MinCostFlow)
 
 
-def test_documents_are_posed() -> None:
-    """Tests that `problem`, as `load`, takes a document as a dictionary."""
-    document = {"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": [{"id": "t", "replicas": ["a"]}]}
-    assert optsched.problem("lsap", document).instance.sha256 == optsched.load(document).sha256
-
-
 def test_profiles_by_name_wherever_one_is_taken() -> None:
     """Tests that engines, searches and models take the name of a profile, or its file, as `solve` does."""
     model = models.module("lsap").build_pyomo(lsap())

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -19,8 +18,6 @@ from optsched.core.registry import SHIPPED
 from optsched.core.resources import FAMILIES as FAMILY_NAMES
 from optsched.core.resources import HEURISTICS as HEURISTIC_NAMES
 from optsched.core.resources import folder
-from optsched.measuring import gaps
-from optsched.measuring.studies import runs
 
 FIGURE = "papers/guo-fig2"
 
@@ -33,29 +30,6 @@ def test_parameters_of() -> None:
     }
     with pytest.raises(UsageError, match="lsap has no parameter"):
         arguments.parameters_of(["lsap", "flow"], ["lsap.scale=1"])
-
-
-def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Tests that reference and heuristic have 10 s by default, else the profile's, else what is asked, or none."""
-    seen: list[float | None] = []
-    real_run, real_solve = runs.run, gaps.solve
-
-    def solving(problem: Any, profile: Any) -> Any:
-        seen.append(profile.time_limit)
-        return real_solve(problem, profile)
-
-    def running(*args: Any, time_limit: float | None, **more: Any) -> Any:
-        seen.append(time_limit)
-        return real_run(*args, time_limit=time_limit, **more)
-
-    monkeypatch.setattr(gaps, "solve", solving)
-    monkeypatch.setattr(runs, "run", running)
-    own = tmp_path / "own.toml"
-    own.write_text("time_limit = 33.0\n")
-    args = ["gap", FIGURE, "--problem", "lsap", "--heuristic", "dl", "--seed", "0"]
-    for more in ([], ["--profile", str(own)], ["--profile", str(own), "--time-limit", "44"], ["--time-limit", "none"]):
-        stdout(*args, *more)
-    assert seen == [10, 10, 33, 33, 44, 44, None, None]
 
 
 def test_hard_limits_of_gap() -> None:

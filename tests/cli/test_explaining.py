@@ -114,6 +114,16 @@ def test_out_of_time_has_nothing_to_compare_with() -> None:
     assert "out of time" in result.stderr
 
 
+def test_gap_explains() -> None:
+    """Tests that `gap --explain` tells of each gap below the table, and of what has none nothing."""
+    asked = ("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--heuristic", "lsap-sched")
+    table, output = stdout(*asked, "--explain").split("\n\n")
+    assert len(table.splitlines()) == 5
+    assert output.startswith("guo-fig2, lsap: dl has locality-cost 1 (level); the proved optimum: 0.\n")
+    assert [record["explanation"]["gap"] for record in answer(*asked, "--explain")] == [[1], [0]]
+    assert all("explanation" not in record for record in answer(*asked))
+
+
 def test_infeasible_problem_is_a_conflict(tmp_path: Path) -> None:
     """Tests that where nothing is feasible the tasks are named, without a heuristic, with exit code 6."""
     allowed = [[True, False], [False, True], [True, False]]

@@ -185,13 +185,6 @@ def test_heuristic_that_prints_or_exits(tmp_path: Path) -> None:
     assert 'heuristic "hostile_heuristics:exits" raised SystemExit: 7' in result.stderr
 
 
-def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
-    """Tests that Ctrl-C prints the records so far and ends with 130."""
-    heuristics = ["--heuristic", "dl", "--heuristic", "hostile_heuristics:interrupts"]
-    found = records(small(tmp_path / "small.json"), "--problem", "lsap", *heuristics, "--seed", "0", code=130)
-    assert [entry["heuristic"] for entry in found] == ["dl"]
-
-
 def test_too_large_a_problem_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a problem too large to be solved is reported once on stderr, and has a cheap bound beside it."""
     monkeypatch.setattr("optsched.problems.flow_congestion.MOST_PATTERNS", 5)
@@ -256,6 +249,19 @@ def cells(text: str) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in rows}
 
 
+def test_json_and_csv_have_every_cell(tmp_path: Path) -> None:
+    """Tests that there is a record a cell, with where it ran and why there is no gap."""
+    target, labl = tmp_path / "matrix.csv", "labl,lbar=inf"
+    names = ["--problem", "lsap", "--problem", "latency", "--heuristic", "dl", "--heuristic", labl]
+    found = answer("matrix", "papers/guo-fig2", *names)
+    expected = [("dl", "lsap"), ("dl", "latency"), (labl, "lsap"), (labl, "latency")]
+    assert [(record["heuristic"], record["problem"]) for record in found] == expected
+    assert [record["ran_in"] for record in found] == ["lsap", "lsap", "latency", "latency"]
+    assert [record["reason"] is None for record in found] == [record["absolute_gap"] is not None for record in found]
+    stdout("matrix", "papers/guo-fig2", *names, "--output", str(target))
+    assert len(target.read_text().splitlines()) == 1 + len(found)
+
+
 @pytest.mark.usefixtures("own")
 def test_failing_heuristic_is_a_word_and_an_exit_code() -> None:
     """Tests that a heuristic that raises leaves the table whole, and the exit code 4."""
@@ -284,9 +290,3 @@ def test_bug_gaps_of_several_components_had_no_legend() -> None:
     table = cells(shown)
     assert (table["round-robin"], table["flow-based"]) == (["33.3 %"], ["8.33 % (2)"])
     assert shown.endswith("\n(2) in latency: gap in work, where makespan is at the optimum\n")
-
-
-def test_same_heuristic_twice_is_two_rows() -> None:
-    """Tests that a heuristic with different parameters has a row for each, labelled as it was given."""
-    shown = gap("papers/guo-fig2", "--heuristic", "dl,reading=sweep", "--heuristic", "dl,reading=heartbeat")
-    assert [line.split()[0] for line in shown.splitlines()[3:]] == ["dl,reading=sweep", "dl,reading=heartbeat"]

@@ -167,6 +167,20 @@ def test_known_optimum_that_the_library_has_not(monkeypatch: pytest.MonkeyPatch,
 # Instances as files --------------------------------------------------------------------------------------------------
 
 
+def test_describe() -> None:
+    """Tests that sizes and problems are reported, with every missing field in JSON, the first few in the table."""
+    known = answer("describe", "papers/guo-fig2")
+    assert (known["name"], known["sizes"]["nodes"], known["sizes"]["idle slots"]) == ("guo-fig2", 3, 3)
+    assert [entry["name"] for entry in known["problems"] if entry["applies"]] == ["lsap", "latency"]
+    flow = next(entry for entry in known["problems"] if entry["name"] == "flow")
+    assert "tasks[0].rate_in: flow needs the task's input rate in MB/s" in flow["missing"]
+    assert len(flow["missing"]) == flow["missing_count"] == 9
+    shown = stdout("describe", "papers/guo-fig2").splitlines()
+    (line,) = (line for line in shown if line.startswith("problem flow "))
+    assert line.count("tasks[") == 3
+    assert line.endswith("and 6 more")
+
+
 def test_bug_describe_ignored_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that sentences are folded to the page, that the hash is whole, and that no word is lost."""
     wide = stdout("describe", "papers/fsy-not-optimal").split()

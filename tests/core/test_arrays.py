@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.arrays import ById, Chosen, Ragged, joined, plain, read_only, read_only_strings
+from optsched.core.arrays import ById, Chosen, Ragged, joined, read_only, read_only_strings
 
 
 def test_what_may_be_written_to_is_copied() -> None:
@@ -99,10 +99,3 @@ def test_another_process_gets_only_what_is_meant():
         assert len(copied.ids) == len(held)
         assert not copied.positions.flags.writeable
     assert pickle.loads(pickle.dumps(numbers)).column().tolist() == [7, 8]
-
-
-def test_plain_is_what_json_has():
-    """Tests that mappings and sequences within one another become dictionaries and lists, and all else stays."""
-    found = plain({"a": ById(IDS, [0], [1]), "b": [Chosen(IDS, [1]), (2, None)], "c": "d"})
-    assert found == {"a": {"n1": 1}, "b": [["n2"], [2, None]], "c": "d"}
-    assert (type(found["a"]), type(found["b"][0])) == (dict, list)

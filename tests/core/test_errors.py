@@ -4,7 +4,7 @@ import pytest
 
 import optsched
 from optsched.core import errors
-from optsched.core.errors import Fault, InputError, MissingField, OptschedError, UsageError, described, nearest
+from optsched.core.errors import Fault, InputError, OptschedError, UsageError, described, nearest
 
 
 def test_exit_codes() -> None:
@@ -48,13 +48,6 @@ def test_many_faults_of_a_sort_are_one_line() -> None:
         "a.json: jobs[1].id: is empty",
     ]
     assert (len(error.faults), len(lines)) == (7050, 51)
-
-
-def test_a_source_is_put_before_each_fault() -> None:
-    """Tests that the name of the file is added to an error of any kind, which keeps its kind and its faults."""
-    error = MissingField([Fault("tasks[0].size", "is missing"), Fault("", "and more")]).with_source("a.json")
-    assert type(error) is MissingField
-    assert str(error) == "a.json: tasks[0].size: is missing\na.json: and more"
 
 
 def test_what_is_shown_of_a_long_text() -> None:

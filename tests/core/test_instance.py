@@ -103,11 +103,3 @@ def test_indices() -> None:
     assert instance.node_index["b"] == 1
     assert instance.task_index["t3"] == 2
     assert workload.group.tolist() == [0, -1, -1]
-
-
-def test_parameters_become_plain() -> None:
-    """Tests that numbers of NumPy and tuples in parameters become what a file would give."""
-    given = {"lsap": {"levels": (np.int64(0), np.float64(1.5)), "deep": {"a": True}}}
-    instance = Instance(Cluster(["n"]), Workload([]), parameters=given)
-    assert dict(instance.parameters["lsap"]) == {"levels": [0, 1.5], "deep": {"a": True}}
-    assert all(type(level) in (int, float) for level in instance.parameters["lsap"]["levels"])

@@ -51,14 +51,6 @@ def test_ids_of_a_placement() -> None:
     assert list(Placement.of([]).frame(Instance(Cluster(["a"]), Workload([]))).columns) == ["task", "node"]
 
 
-@pytest.mark.parametrize("nodes", [[0], [0, 2], [0, -2]])
-def test_ids_of_another_instance(nodes: list[int]) -> None:
-    """Tests that a placement with another number of tasks, or a node that is not there, has no ids."""
-    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"]))
-    with pytest.raises(UsageError, match="is none on <Instance: 2 tasks, 2 nodes>"):
-        Placement.of(nodes).to_dict(instance)
-
-
 def test_ids_of_a_flow() -> None:
     """Tests that arcs are reported by id, of a network and of a problem on it, and of no other."""
     network = FlowNetwork(["s", "t"], [0, 0], [1, 1], arc_ids=["x", "y"])

@@ -133,12 +133,6 @@ def test_records_name_what_is_there(name: str) -> None:
     assert entry.frontier == (entry.routes is not None and hasattr(imported(entry.routes), "frontier"))
 
 
-def test_limits_of_second_programs() -> None:
-    """Tests that a limit says what it limits, and on which grid it lies."""
-    assert record("latency").limit == ProgramLimit("the makespan")
-    assert record("utility").limit == ProgramLimit("a lowest utility that is asked for", 2**20)
-
-
 class Unfinished(Problem):
     """A problem without any definition."""
 

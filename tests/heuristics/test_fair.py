@@ -70,12 +70,6 @@ def answers(policy: Any, view: View, nodes: list[int], kind: str = "map", free: 
 class TestFair:
     """Delay scheduling within fair shares."""
 
-    def test_delay_of_none_and_of_node_and_rack(self) -> None:
-        """Tests that without delay any slot is taken, else a job waits for its node and as long again for its rack."""
-        for delay, passes in ((0, 0), (2, 4)):
-            view = first_view(posed([0], [0], [1.0], replicas=[[0]]))
-            assert answers(FairPolicy(delay), view, [2] * (passes + 1), free=9) == [None] * passes + [0]
-
     def test_defaults_of_hadoop_1(self) -> None:
         """Tests that the delay is 1.5 heartbeats of every node a level, rounded up, and that a heartbeat fills a node.
 
@@ -87,19 +81,6 @@ class TestFair:
         assert not FairPolicy(assign="single").fills_nodes
         view = first_view(posed([0], [0], [1.0], replicas=[[0]]))  # on three nodes
         assert answers(FairPolicy(), view, [2] * 11, free=9) == [None] * 10 + [0]
-
-    def test_a_heartbeat_is_skipped_once_and_only_if_nothing_was_started_on_it(self) -> None:
-        """Tests that a job asked for two slots of a heartbeat has skipped one; where each has its own, two.
-
-        Job 1 goes first, with data in the other rack only; the heartbeat's first slot then goes to job 0.
-        """
-        jobs = [0, 0, 0, 1]
-        for assign, passes in (("multiple", 4), ("single", 3)):
-            view = first_view(posed(jobs, [0, 0], [1.0], running=(0, 1), replicas=[[0], [0], [0], [2]]))
-            policy = FairPolicy(delay=2, assign=assign)
-            assert order(policy, view, 1) == [2]
-            shown = [policy.offer(Offer(0.0, 0, "map", 8), view) for _ in range(passes + 1)]
-            assert shown == [()] * passes + [(3,)]
 
     def test_a_start_in_the_heartbeat_is_no_skip(self) -> None:
         """Tests that a job that starts one map and then has none for the node's next slot has not been skipped."""
@@ -132,12 +113,6 @@ class TestFair:
             assert sorted(nodes[:2].tolist()) == [0, 1]
             result = run(_reduces([0, 1, 2, 2]), "fair", seed)
             assert not result.starved, "a cap of two would leave a reduce of the last job without a node"
-
-    def test_reduces_at_random_where_no_rule_bars_them(self) -> None:
-        """Tests `flow-congestion`, which knows no rule of one reduce of a job a node and needs no topology."""
-        problem = congested(3, [3])
-        for name in ("fair", "capacity", "delay"):
-            assert run(problem, name).raise_if_failed().nodes.tolist() == [0, 0, 0, 0]
 
 
 class TestCapacity:
@@ -219,13 +194,6 @@ def test_reduces_are_drawn_at_random() -> None:
     """Tests that a reduce slot gets any reduce of the job, but none where the job runs one already."""
     taken = first_answers(TransmissionReduces(example((2, 1))), DelayPolicy(), 0, "reduce", 40)
     assert set(taken) == {(2,), (3,)}
-
-
-def test_too_long_a_delay_starves() -> None:
-    """Tests that a delay beyond what the driver waits for is reported as starved."""
-    result = run(one_job([[3]]), "delay", D=61, max_idle_rounds=20)
-    assert (result.starved, result.rounds, result.idle_slot_time) == (True, 20, 60)
-    assert not run(one_job([[3]]), "delay", D=59, max_idle_rounds=20).starved
 
 
 @pytest.mark.parametrize(

@@ -123,14 +123,6 @@ def test_policy_b_follows_the_blocks() -> None:
     assert centers(nowhere) == [0, 0, 0]
 
 
-def test_large_jobs_have_queues_of_their_own() -> None:
-    """Tests that a small job is served in turn with a large one that came before it: policy C starves nobody."""
-    problem = posed([(0.5, [[0]] * 6, 0), (0.5, [[0]] * 2, 0)], [0, 0], slots=2, capacity="slots")
-    for large, expected in ((3, 2), (99, 0)):
-        placement = run(problem, "joss-t", large=large).raise_if_failed()
-        assert int(np.count_nonzero(problem.nodes_of(placement)[6:] >= 0)) == expected
-
-
 def test_waiting_and_stealing() -> None:
     """Tests that tasks of a full datacenter starve, in bounded rounds, and that idle nodes elsewhere may steal maps."""
     problem = posed([(0.5, [[0]] * 4, 1)], [0, 1], slots=2, capacity="slots")

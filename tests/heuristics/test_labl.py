@@ -194,12 +194,6 @@ def parsed(name: str, given: object) -> object:
     return {parameter.name: parameter for parameter in HEURISTICS["labl"].parameters}[name].parse(given)
 
 
-def test_limits_parse() -> None:
-    """Tests the forms of a limit on the command line and in Python."""
-    assert [parsed("lbar", given) for given in ("l** + 1", math.inf, "7")] == ["l**+1", "inf", 7]
-    assert [parsed("start", given) for given in ("l**", 4)] == ["l**", 4]
-
-
 @pytest.mark.parametrize(("name", "given"), [("lbar", "l*"), ("lbar", 1.5), ("start", "inf"), ("variant", "V1")])
 def test_wrong_parameters(name: str, given: object) -> None:
     """Tests that what is no limit or reading is refused, by the table and by the function itself."""
@@ -282,11 +276,6 @@ class TestRoundRobin:
     def test_is_algorithm_1(self, problem: Latency, start: int) -> None:
         """Tests that pointers per server give the placement of the rule as it is written, from any first server."""
         assert round_robin(problem, RNG, start=start) == problem.placement(naive_round_robin(problem, start))
-
-    def test_nothing_to_place(self) -> None:
-        """Tests that an instance without tasks, even without servers, has the empty placement."""
-        for rule in (round_robin, flow_based):
-            assert rule(latency([], []), RNG) == Placement.empty(0)
 
 
 class TestFlowBased:

@@ -106,14 +106,6 @@ class TestMaps:
         assert first_answers(problem, ProbabilisticPolicy(0.7, select="min_cost"), 1, "map") == {(): 400}
         assert first_answers(problem, LeastCostPolicy(), 1, "map") == {(0,): 400}
 
-    def test_ties_are_drawn(self) -> None:
-        """Tests that of several maps with P = 1, of any size, each is taken at times."""
-        cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
-        workload = Workload(["a", "b", "c"], size=[1.0, 9.0, 0.0], replicas=Ragged.from_rows([[0], [0], [1]]))
-        counted = first_answers(TransmissionMaps(Instance(cluster, workload)), ProbabilisticPolicy(), 0, "map")
-        assert set(counted) == {(0,), (1,), (2,)}
-        assert min(counted.values()) > 90
-
 
 class TestJobs:
     """Which job is asked."""
@@ -398,6 +390,17 @@ def test_rule_on_the_barred_case() -> None:
     assert tune_p_min(case, grid=[0.38, 0.39, 0.4, 0.45]).value == 0.39
     assert tune_p_min(case, grid=[0.38, 0.39, 0.4, 0.45], average="eligible").value == 0.45
     assert tune_p_min(case, grid=[0.5, 0.6]).value is None
+
+
+def test_record_of_several_problems() -> None:
+    """Tests that the record adds up all runs, and that what starves in one problem is not what the rule finds."""
+    tuning = tune_p_min([equal_costs(), barred_case()], grid=[0.6, 0.3, 0.3], repeats=3, max_idle_rounds=20)
+    assert [trial.runs for trial in tuning.trials] == [6, 6]
+    low, high = tuning.trials
+    assert (low.p_min, low.starved, low.waiting) == (0.3, 0, 0)
+    assert (high.p_min, high.starved, high.waiting) == (0.6, 3, 3)
+    assert tuning.value == 0.3
+    assert high.idle_slot_time >= 3 * 20 * 2  # each round a slot on D1, which is barred, and one on D2
 
 
 @pytest.mark.parametrize("wrong", [{"grid": []}, {"grid": [1.5]}, {"repeats": 0}])

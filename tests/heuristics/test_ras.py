@@ -347,24 +347,6 @@ def started(move: Move) -> list[tuple[float, int, int]]:
     return [(step.time, step.task, step.node) for step in move.steps if step.what == "started"]
 
 
-def test_lowest_utility_first() -> None:
-    """Tests that what is free goes to the job of lowest utility with what it runs now, reduces before maps.
-
-    When a task of job 0 ends, two of the four units are free. Job 1 runs nothing, so it comes first; its reduce before
-    its map; then job 2, which runs a map already, gets none in this block.
-    """
-    problem = Utility(snapshot([[4], [1]], [(2, 2, [2]), (2, 2, [1], 1, [1]), (2, 3, [1])]))
-    task = {"a": (0, 1), "b": (2, 3), "reduce": 4, "c": (5, 6, 7)}
-    current, target = np.full(8, NONE), np.full(8, NONE)
-    current[[0, 1]], current[5] = 0, 1
-    target[[2, 4, 6]], target[7] = 0, 1
-    seconds = np.full(8, 100.0)
-    seconds[[0, 1]] = 10, 20
-    move = enforce(problem, problem.placement(current), problem.placement(target), seconds, buffer=0)
-    assert started(move) == [(10, task["reduce"], 0), (10, task["b"][0], 0), (20, task["c"][1], 0)]
-    assert move.seconds == 20
-
-
 def test_the_most_available_tracker_is_advertised_first() -> None:
     """Tests that of two trackers that become free within the buffer the more available one is served first.
 

@@ -305,19 +305,6 @@ def test_each_format(tmp_path: Path) -> None:
         read_claim(file, NETWORK)
 
 
-def test_decisions(tmp_path: Path) -> None:
-    """Tests that a decision is read of a solution and of a schedule file, and a schedule is no claim, no network's."""
-    for file in (tmp_path / "one.json", tmp_path / "one.npz"):
-        write_claim(HELD, ON, file)
-        assert read_decision(file, ON) == HELD.decision
-        write_claim(RUN, ON, file)
-        assert read_decision(file, ON) == RUN
-        with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
-            read_decision(file, NETWORK)
-        with pytest.raises(InputError, match="this is a schedule, not a solution or a frontier"):
-            read_claim(file, ON)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -135,12 +135,6 @@ def test_faults(tmp_path: Path, arrays: dict[str, Any], expected: list[str]) -> 
     assert cut(faults[: len(expected)], expected) == expected
 
 
-def test_every_fault_is_reported(tmp_path: Path) -> None:
-    """Tests that faults of several arrays are reported together."""
-    faults = changed(tmp_path, **{PRICES: np.zeros(()), COVER: np.array([9]), "placement": np.array([0, 4])})
-    assert [fault.partition(": ")[0] for fault in faults] == ["placement[1]", PRICES, COVER]
-
-
 def test_rows_of_something_else() -> None:
     """Tests that an instance has no arcs, and a network no tasks."""
     network = FlowNetwork(["s", "t"], [0], [1], supply=[0, 0])

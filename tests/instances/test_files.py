@@ -80,14 +80,6 @@ def test_saving_leaves_all_or_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     assert os.listdir(tmp_path) == ["one.json"]
 
 
-def test_saving_where_nothing_can_be() -> None:
-    """Tests that a missing folder and an unknown suffix are named."""
-    with pytest.raises(InputError, match="cannot be written"):
-        save(from_document(FULL), "no/such/folder/one.json")
-    with pytest.raises(InputError, match=r"the name must end in \.json, \.json\.gz, \.npz"):
-        save(from_document(FULL), "one.yaml")
-
-
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that files past the size limit are refused before they fill the memory, packed or not."""
     monkeypatch.setattr(storing, "LARGEST_FILE", 10_000)
@@ -165,3 +157,24 @@ def test_text_is_for_people() -> None:
 def test_doubts_are_resolved(text: str | bytes) -> None:
     """Tests that text that only looks suspicious to the fast path (quoted keys, odd spacing, 2^53) is read."""
     assert isinstance(parse(text), Instance)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"format": "optsched/1", "nodes": [{"id": "a", "slots": 1, "slots": 1}], "tasks": []}', "nodes[0].slots"),
+        ('{"format": "optsched/1", "nodes": [{"id" : "a", "slots": 1, "slots": 1}], "tasks": []}', "nodes[0].slots"),
+        ('{"format": "optsched/1", "nodes": [], "tasks": [], "tasks": []}', "tasks"),
+        ('{"format": "optsched/1", "nodes": [], "tasks": [], "labels": {"a": "", "a": ""}}', "labels.a"),
+        (
+            '{"format": "optsched/1", "nodes": [], "tasks": [], "parameters": {"p": {"q": [{"a": 1, "a": 1}]}}}',
+            "parameters.p.q[0].a",
+        ),
+        ('{"format": "optsched/1", "format": "optsched/1", "nodes": [], "tasks": []}', "format"),
+    ],
+)
+def test_doubled_keys_are_found_on_the_fast_path(text: str, place: str) -> None:
+    """Tests that a key given twice is found wherever it stands, though the typed decoder does not mind."""
+    with pytest.raises(InputError) as caught:
+        parse(text)
+    assert [fault.place for fault in caught.value.faults] == [place]

@@ -42,6 +42,9 @@ from optsched.measuring.decomposing import (
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 
+#: One slot; a long job that comes first, and a short one.
+TWO_JOBS = small([[], [], []], [1], name="two-jobs", job=[0, 0, 1], job_ids=["a", "b"], duration=[8, 8, 1])
+
 #: Two slots and two tasks, each with its data on the other's node.
 CROSSED = small([[1], [0]], job=[0, 0], job_ids=["j"], times=[[1, 5, 5]] * 2)
 
@@ -82,6 +85,19 @@ def test_parts_add_up() -> None:
         assert found.bound <= best[0] <= found.known <= found.arrived <= min(run.any_order for run in found.runs)
         for run in found.runs:
             assert run.any_order <= run.nearest
+
+
+def test_each_grant() -> None:
+    """Tests parts that are known, and how they are shown: an order that costs 15 s, and 4 s for the places of tasks."""
+    order = decompose(JobTimes(TWO_JOBS), First, [0], heartbeat=0)
+    assert list(order.parts.values()) == [0, 0, 15, 0, 0, 0]
+    assert "First on two-jobs" in repr(order)
+    assert order.frame()[["part", "share"]].to_numpy().tolist() == [[part, part == "order of jobs"] for part in PARTS]
+    assert [(run.as_is, run.nearest, run.any_order, run.order) for run in order.runs] == [(33, 33, 18, "fewest-left")]
+    place = decompose(Makespan(CROSSED), First, [3, 3], heartbeat=0)
+    assert list(place.parts.values()) == [0, 4, 0, 0, 0, 0]
+    assert place.runs[0] == place.runs[1]
+    assert (place.known, place.bound) == (1, 1)
 
 
 def drawn(seed: int, arrive: bool) -> JobTimes | Makespan:

@@ -57,6 +57,21 @@ def test_gap_against_the_optimum_is_exact() -> None:
     assert report.record()["relative_gap"] == pytest.approx(2 / 3)
 
 
+def test_no_gap_without_a_feasible_placement() -> None:
+    """Tests that an overfull node, and no answer, give a report with the reason and no gap, and raise if asserted."""
+    report = gap(Lsap(FIGURE_2), answer([0, 0, 1]))
+    assert (report.objective, report.absolute_gap, report.feasible) == (None, None, False)
+    assert [str(violation) for violation in report.violations] == ["slots(n0) by 1"]
+    assert report.record()["violations"] == [{"constraint": "slots", "ids": ["n0"], "amount": 1}]
+    with pytest.raises(HeuristicFailed, match="infeasible: slots"):
+        report.raise_unless_within(0.0)
+    report = gap(Lsap(FIGURE_2), lambda problem, rng: None)
+    assert report.placement is None
+    assert not report.within("100%")
+    with pytest.raises(HeuristicFailed, match="None"):
+        report.raise_unless_within("100%")
+
+
 def test_lexicographic_gap_ends_at_the_first_difference() -> None:
     """Tests that components after the first that differs have no gap, and that the frontier says what that hides."""
     problem = Latency(small([[0]] * 5, [1, 1, 1]))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from optsched.core.errors import InputError
+from optsched.core.errors import InputError, UsageError
 from optsched.measuring.pytest_plugin import GapCheck, own_name
 from optsched.measuring.studies.baselines import Baseline
 
@@ -163,6 +163,25 @@ def test_the_users_exception_is_the_cause(check: GapCheck) -> None:
         check(broken, "papers/guo-fig2", "lsap", max_gap="5%")
     assert isinstance(caught.value.__cause__, KeyError)
     assert traceback.extract_tb(caught.value.__cause__.__traceback__)[-1].name == "broken"
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"max_gap": 5}, UsageError, 'max_gap of 5 is 500 %: write "5%" or 0.05, or "500%" if that is meant'),
+        ({"maxgap": 0.05}, UsageError, 'a check has no argument maxgap; did you mean "max_gap"'),
+        ({"problem": "flow"}, InputError, "rate"),
+        ({"baseline": "folder"}, InputError, "cannot be read as a baseline"),
+    ],
+)
+def test_wrong_use(
+    check: GapCheck, given: dict[str, Any], error: Any, message: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Tests that wrong use is reported as what it is, before anything runs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(error, match=message):
+        check(**{"heuristic": "dl", "instances": "papers/guo-fig2", "problem": "lsap"} | given)
 
 
 def test_bug_wrong_use_printed_the_packages_own_code(tmp_path: Path) -> None:

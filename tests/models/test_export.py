@@ -81,12 +81,6 @@ def test_unit_of_the_objective_is_said(tmp_path: Path, model: str, suffix: str) 
     assert "papers/" not in notes
 
 
-def test_unit_of_a_network_is_said(tmp_path: Path) -> None:
-    """Tests that stderr says the unit of a network's costs, where it is not the problem's own."""
-    assert "1/1048576 MB/s" in exported(tmp_path / "a.dimacs", "papers/hsu-frozen-load", "--problem", "flow")[1]
-    assert exported(tmp_path / "a.dimacs", "papers/guo-fig2", "--problem", "lsap")[1] == ""
-
-
 def test_notes_are_one_line_of_ascii(tmp_path: Path) -> None:
     """Tests that a name with a line break and letters beyond ASCII does not end the comment."""
     model = pulp.LpProblem("plain", pulp.LpMinimize)

@@ -21,8 +21,7 @@ from utility_instances import SWAPS, posed
 from worst_group_instances import ONE_SLOT
 
 from optsched import Termination, generate, models, solve
-from optsched.core.deadline import deadline
-from optsched.core.errors import OutOfTime, TooLarge, UsageError
+from optsched.core.errors import TooLarge, UsageError
 from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.models import (
     flow,
@@ -31,7 +30,6 @@ from optsched.models import (
     latency,
     lsap,
     makespan,
-    min_cost_flow,
     traffic,
     transmission,
     utility,
@@ -127,13 +125,6 @@ def test_compact_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPa
         flow.build_pyomo(problem)
     monkeypatch.setattr("optsched.models.programs.MAX_VARIABLES", pairs)
     flow.build_pyomo(problem)
-
-
-def test_building_a_compact_table_looks_at_the_clock() -> None:
-    """Tests that a time limit ends the building of a model too."""
-    problem = Flow(instance_of([[0], [1], []], 4))
-    with deadline(0), pytest.raises(OutOfTime):
-        flow.build_pyomo(problem)
 
 
 def test_weights_decide_which_integers_are_needed() -> None:
@@ -258,8 +249,3 @@ def test_classes_of_equal_tasks() -> None:
         compact, pairs = module.build_pyomo(problem), module.build_pyomo(problem, per_pair=True)
         assert compact.members[first.split()[0]] == tuple(first.split())
         assert [len(kept) for _, kept in pairs.members.items()] == [1] * len(pairs.CLASSES)
-
-
-def test_only_what_is_left_to_decide_is_in_a_model_of_flows() -> None:
-    """Tests that an arc whose flow is fixed is no arc of the compact model."""
-    assert list(min_cost_flow.build_pyomo(network([(0, 1, 2, 2, 3), (0, 1, 0, 9, 1)], [3, -3])).ARCS) == ["1"]

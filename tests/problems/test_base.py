@@ -127,12 +127,6 @@ def test_parameters_of_no_problem_are_bad_input() -> None:
     assert Lsap(simple({"traffic": {"capacities": True}})).parameters["levels"] == (0, 1, 1)
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
-    """Tests that parameters take numpy scalars and arrays as research code passes them."""
-    assert Lsap(simple(), levels=np.array([0, 1, 2])).parameters["levels"] == (0, 1, 2)
-    assert Latency(simple(), w_rem=np.int64(4)).parameters["w_rem"] == 4
-
-
 def test_what_a_problem_is_posed_on_and_places() -> None:
     """Tests that anything but an instance is refused by name, and so are nodes that are no indices."""
     with pytest.raises(UsageError, match=r"^lsap is posed on an instance or a flow network"):

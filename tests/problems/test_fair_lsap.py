@@ -138,9 +138,3 @@ def test_group_without_a_share_is_warned_of() -> None:
     assert problem.overflow_cost[1] == 0
     with pytest.raises(ValueError, match="weight 0"):
         problem.fairness_distance(relative=True)
-
-
-def test_distance_where_a_group_has_no_weight() -> None:
-    """Tests that the plain distance is known there: |0 - 0| and |1 - 1|."""
-    posed = instance([0, 1], job=[0], job_group=[1], group_running_tasks=[0, 2])
-    assert FairLsap(posed, gfc="difference", beta=10**6, overflow="flat").fairness_distance() == 0

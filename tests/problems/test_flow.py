@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import Flow
 from optsched.problems.flow import effective_load
@@ -44,13 +44,6 @@ def test_effective_load_rounds_once() -> None:
         mean = sum(held) / len(held)
         variance = sum((rate - mean) ** 2 for rate in held) / len(held)
         assert effective_load(rates) == float(sum(held)) - math.sqrt(variance)
-
-
-@pytest.mark.parametrize("scale", [0, -1, "rate_on", True])
-def test_wrong_scale(scale: Any) -> None:
-    """Tests that a divisor that is no positive number and no rate's name is refused."""
-    with pytest.raises(UsageError, match="flow: scale="):
-        posed([[0]], [1.0], scale=scale)
 
 
 def test_running_map_needs_its_rate() -> None:

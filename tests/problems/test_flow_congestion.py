@@ -19,6 +19,7 @@ from optsched.core.instance import (
     Instance,
     Ragged,
     Shuffle,
+    State,
     Workload,
 )
 from optsched.core.placement import NONE
@@ -151,6 +152,15 @@ def test_hosts_and_classes() -> None:
     assert problem.types.size.tolist() == [4]
 
 
+def test_hosts_that_only_reading_tells_apart_share_their_loads() -> None:
+    """Tests two nodes that differ in whose data they hold: patterns and what they load are listed once."""
+    cluster = two_nodes(slots=2)
+    workload = Workload(["t"], rate_in=[1.0], replicas=Ragged.from_rows([[0]]))
+    problem = FlowCongestion(Instance(cluster, workload))
+    assert problem.hosts.of_task.tolist() == [0, 1]
+    assert problem.pattern_units(0) is problem.pattern_units(1)
+
+
 @pytest.mark.parametrize(
     ("columns", "rates", "faults"),
     [
@@ -192,6 +202,15 @@ def test_what_is_not_missed() -> None:
     workload = Workload(["m"], rate_in_by_type=[[1.0, np.nan]])
     instance = Instance.initial(cluster, workload, idle_slots=[1, 0])
     assert FlowCongestion(instance).idle_nodes.tolist() == [0]
+
+
+def test_rates_of_a_kind_without_slots() -> None:
+    """Tests that a reduce's rate is not asked for on a node that has slots for maps only."""
+    cluster = two_nodes(type=[0, 1], type_ids=["c1", "c2"])
+    workload = Workload(["m", "r"], kind=[MAP, REDUCE], rate_in_by_type=[[1.0, 2.0], [np.nan, 3.0]])
+    state = State.initial(cluster, workload, idle_slots=[1, 1], idle_reduce_slots=[0, 1])
+    problem = FlowCongestion(Instance(cluster, workload, state))
+    assert problem.type_rates.tolist() == [[1.0, 2.0], [0.0, 3.0]]
 
 
 @pytest.mark.parametrize(("rate_out", "parameters"), [(85.0, {"scale": 1}), (85.0, {"scale": 1e-300}), (5e-324, {})])

@@ -8,7 +8,7 @@ import pytest
 from over_time import both, weighed
 
 from optsched.core.errors import TooLarge
-from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Workload
+from optsched.core.instance import REDUCE, Cluster, Instance, Ragged, Workload
 from optsched.core.results import Termination
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes, Makespan, schedule_program
@@ -115,14 +115,6 @@ def one_task(times: tuple[int, ...], *replicas: str) -> Timetable:
 def test_places_with_the_same_time_are_one(times: tuple[int, int, int], levels: list[str]) -> None:
     """Tests levels with the same time, times that grow near the data, and a place where no time is taken."""
     assert [group.level for group in one_task(times, "a").groups] == levels
-
-
-def test_instants_are_sums() -> None:
-    """Tests the instants of two tasks and a release: sums with each time no more often than there are tasks of it."""
-    tasks: list[dict[str, Any]] = [{"id": "s", "job": "j", "duration": 3}, {"id": "t", "duration": 5}]
-    table = placed(Makespan(posed(tasks, [{"id": "a"}]))).timetable
-    assert table.instants[MAP].tolist() == [0, 3, 5, 8]
-    assert [starts.tolist() for starts in table.starts] == [[0, 3, 5], [0, 3]]
 
 
 def test_reduces_may_start_their_time_before_maps_end() -> None:

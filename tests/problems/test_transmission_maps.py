@@ -39,12 +39,6 @@ def test_rounded_products_are_remarked() -> None:
     assert posed([3.0], [[0]], [1, 1, 1, 1]).remark is None
 
 
-def test_classes() -> None:
-    """Tests that maps of equal size and replicas, in any order, are one class."""
-    problem = posed([1.0, 1.0, 2.0, 1.0], [[0, 1], [1, 0], [0, 1], [0]], [1, 1, 1, 1])
-    assert problem.classes().of_task.tolist() == [0, 0, 1, 2]
-
-
 @pytest.mark.parametrize("size", [2.0**53, 2.0**34 + 1 / 3])
 def test_costs_that_are_not_exact(size: float) -> None:
     """Tests that totals past 2^53 units are refused, with what to do."""

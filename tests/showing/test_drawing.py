@@ -81,12 +81,6 @@ def test_networks() -> None:
     assert draw(network, nothing).axes[0].get_title() == "negative-cycle\nflow"
 
 
-def test_studies() -> None:
-    """Tests that the gaps of a study are box plots."""
-    figure = draw(optsched.study("papers/fsy-not-optimal", "latency", "labl"))
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["labl"]
-
-
 def test_wrong_arguments() -> None:
     """Tests that what cannot be drawn is reported in one line with what to do."""
     instance, problem = racked(), optsched.problem("lsap", racked())
@@ -349,6 +343,18 @@ def test_looks_differ_in_black_and_white() -> None:
     assert {cell for cell in LOOKS if cell != PLACED and LOOKS[cell] == LOOKS[PLACED]} == {NODE}
     assert len({LOOKS[cell]["hatch"] for cell in (NODE, RACK, OFF_RACK)}) == 3
     assert dark(NODE) - dark(RACK) > 40 < dark(RACK) - dark(OFF_RACK)
+
+
+def test_counts_of_large_clusters() -> None:
+    """Tests the bars of classes side by side with those of a snapshot, which has slots in place of classes."""
+    problem = optsched.problem("lsap", racked(), levels=(0, 1, 2))
+    placed = of_placement(problem, problem.placement([0, 1, 2, 3, 1]), "mine")
+    bars, slots = counts([placed, of_snapshot(problem.instance)], "").axes
+    assert bars.get_title(loc="left").splitlines() == ["mine", "3 node, 1 rack, 1 off-rack"]
+    assert [label.get_text() for label in bars.get_yticklabels()] == ["node", "rack", "off-rack", "waiting"]
+    assert [bar.get_width() for bar in bars.patches] == [3, 1, 1, 0]
+    assert [label.get_text() for label in slots.get_yticklabels()] == ["running", "idle slots", "waiting"]
+    assert [bar.get_width() for bar in slots.patches] == [1, 5, 5]
 
 
 @pytest.mark.thorough

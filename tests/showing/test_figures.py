@@ -19,6 +19,7 @@ from optsched.showing.figures import (
     picture,
     save,
     short,
+    trimmed,
     whole_ticks,
     wide,
 )
@@ -139,6 +140,20 @@ def test_whole_ticks(values: list[float], whole: bool) -> None:
         axes.set_xlim(0, 1.5)
         whole_ticks(axes.xaxis, values)
     assert all(tick == int(tick) for tick in axes.get_xticks()) is whole
+
+
+def test_what_names_share_is_left_out() -> None:
+    """Tests that what long ids begin and end with is reported once, and that short ones, and one alone, stay whole."""
+    names = [f"attempt_200904211745_0002_m_{number:06d}_0" for number in (14, 15, 27)]
+    assert trimmed(names, 12) == (
+        ["…14_0", "…15_0", "…27_0"],
+        "begin with attempt_200904211745_0002_m_0000",
+    )
+    assert trimmed(["node1.long.example", "node22.long.example"], 9)[0] == ["…1.…", "…22.…"]
+    assert all(len(name) <= 9 for name in trimmed(["ab" + "x" * 20, "cd" + "y" * 20], 9)[0])
+    assert trimmed(["a" * 30], 12) == (["aaaaaa…aaaaa"], "")
+    assert trimmed(["same" * 9] * 2, 12) == (["samesa…esame"] * 2, "")
+    assert trimmed([], 12) == ([], "")
 
 
 def test_wide() -> None:

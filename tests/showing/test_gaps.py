@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-import optsched
 from optsched.core.errors import UsageError
 from optsched.showing.figures import picture
-from optsched.showing.gaps import Runs, box_plot, distribution, gaps_picture, performance_profile, ratios, runs_of
+from optsched.showing.gaps import Runs, box_plot, distribution, gaps_picture, performance_profile, ratios
 
 NAN = math.nan
 
@@ -163,13 +162,6 @@ def test_profile_against_the_reference() -> None:
         performance_profile(rows, against="worst")
 
 
-def test_profile_pairs_runs_of_one_seed_and_instance() -> None:
-    """Tests that seeds are distinguished, and instances of one name by their order."""
-    seeds = frame(row("a", 10), row("a", 30, seed=1), row("b", 20), row("b", 15, seed=1))
-    assert ratios(seeds)["lsap"] == {"a": Runs((1, 2), {}), "b": Runs((2, 1), {})}
-    assert ratios(seeds.assign(seed=0))["lsap"] == {"a": Runs((1, 2), {}), "b": Runs((2, 1), {})}
-
-
 @pytest.mark.parametrize("make", [box_plot, distribution, performance_profile])
 def test_wrong_arguments(make: Any) -> None:
     """Tests that what is no frame of gaps, lacks columns or is empty is reported in one line."""
@@ -211,10 +203,3 @@ def test_far_apart_gaps_are_logarithmic() -> None:
     assert {"0", "1", "10", "100", "1000"} <= {label.get_text() for label in axes.get_xticklabels()}
     assert performance_profile(near).axes[0].get_xscale() == "linear"
     assert performance_profile(far).axes[0].get_xscale() == "log"
-
-
-def test_of_a_real_study() -> None:
-    """Tests that what `study` gives is taken, and its frame."""
-    found = optsched.study(["papers/guo-fig2", "papers/fsy-not-optimal"], "latency", ["labl", "round-robin"])
-    assert runs_of(found) == runs_of(found.frame())
-    assert ratios(found) == ratios(found.frame())

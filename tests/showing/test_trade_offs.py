@@ -12,7 +12,7 @@ from optsched.core.results import Limit, Proof
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 from optsched.routes import Frontier
 from optsched.showing.figures import WIDEST, picture
-from optsched.showing.trade_offs import frontier_picture, heat_map
+from optsched.showing.trade_offs import frontier_picture, heat_map, matrix_picture
 
 PROBLEM = optsched.problem("latency", "papers/fsy-not-optimal")
 
@@ -79,6 +79,20 @@ def test_fractions_have_their_own_ticks() -> None:
 def matrix() -> GapMatrix:
     """Two problems on a tiny instance."""
     return gap_matrix(posable(optsched.load("papers/guo-fig2"), ["lsap", "latency"]))
+
+
+def test_every_cell_is_reported(matrix: GapMatrix) -> None:
+    """Tests that each cell has its gap, difference or word, and the star where it was made elsewhere."""
+    figure = matrix_picture(matrix)
+    axes = figure.axes[0]
+    shown = [text.get_text() for text in axes.texts]
+    expected = [matrix[row, column].cell() for row in matrix.heuristics for column in matrix.problems]
+    assert shown == expected
+    assert {"0 %", "slots *", "+1"} <= set(expected)
+    assert "which the heuristic serves" in " ".join(figure.get_supxlabel().split())
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["lsap", "latency"]
+    assert figure.get_suptitle().replace("\n", " ") == "guo-fig2: gap to each problem's own optimum, 0 in 4 of 20 cells"
+    assert outside(figure) == [], "a narrow picture has its title in several lines"
 
 
 def test_many_columns_stand_in_several_panels() -> None:

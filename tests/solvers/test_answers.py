@@ -1,21 +1,17 @@
 """What a run of a solver gave and what it holds, as it is read: values, figures, duals, whole numbers, and decoding."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from optsched.core.errors import OutOfTime, SolverDisagreement
-from optsched.core.results import Limit, Termination
+from optsched.core.results import Limit
 from optsched.solvers.answers import (
     STOPPED,
-    SolverOutcome,
     check_claim,
     check_duals,
     check_objective,
     check_values,
     decoding,
-    negated,
     stopped,
     whole_bound,
     whole_numbers,
@@ -128,11 +124,3 @@ def test_what_is_not_the_solvers_fault(error: BaseException, result: tuple[Limit
     assert caught.value is error
     assert isinstance(error, STOPPED) == (result is not None)
     assert result is None or stopped(error) == result
-
-
-@pytest.mark.parametrize(("objective", "bound"), [(5.0, 7.5), (None, -1.0), (0.0, None)])
-def test_other_sense(objective: float | None, bound: float | None) -> None:
-    """Tests that both figures change their sign, what is not known stays so, and all else is as it was."""
-    said = SolverOutcome(Termination.FEASIBLE, Limit.TIME, objective, bound, "told", 1.5, 3, {"name": "S"})
-    figures = {"objective": None if objective is None else -objective, "bound": None if bound is None else -bound}
-    assert negated(said) == replace(said, **figures)

@@ -132,13 +132,6 @@ def press(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return at
 
 
-def test_interrupt_that_comes_too_late(press: Callable[[str], None]) -> None:
-    """Tests that Ctrl-C in a run that ends anyway is not lost: the result stands, with limit INTERRUPTED."""
-    press("after")
-    outcome = solve_arrays(program([1.0], [[1.0]], [2.0]), EXACT).outcome
-    assert (outcome.status, outcome.limit, outcome.objective) == (Termination.OPTIMAL, Limit.INTERRUPTED, 2.0)
-
-
 @pytest.mark.parametrize("solver", ["simplex", "ipm"])
 def test_interrupt_of_linear_program(press: Callable[[str], None], solver: str) -> None:
     """Tests that a linear program is stopped by the callback of its algorithm, and claims no bound then."""

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from large_engines import KERNELS, ints, plain
 
 from optsched.core.deadline import deadline
-from optsched.core.errors import OutOfTime, TooLarge, UsageError
-from optsched.core.processes import limits
+from optsched.core.errors import OutOfTime, UsageError
 from optsched.solvers.networks import Transport, assign_dense, transport
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -153,10 +152,3 @@ def test_dense_assignment_of_wrong_input(cost: list[list[int]], capacity: list[i
     """Tests that what cannot be placed, or would not be exact in doubles, is refused."""
     with pytest.raises(UsageError, match=message):
         assign_dense(ints(cost), ints(capacity), count)
-
-
-def test_dense_assignment_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a matrix that would not fit is refused before it is built."""
-    monkeypatch.setattr(limits, "available_mb", lambda: 2047)
-    with pytest.raises(TooLarge, match="of 16,385 x 16,385, and take about 2,048 MB where there are 2,047; use a"):
-        assign_dense(np.zeros((16_385, 1), dtype=np.int64), ints([16_385]), 16_385)

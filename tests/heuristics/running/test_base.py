@@ -5,13 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.errors import Fault, UsageError
-from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
+from optsched.core.errors import UsageError
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Ragged, Workload
 from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View, table_row
-from optsched.problems import Latency, Lsap
 from optsched.problems.base import Parameter
-
-POSED = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
 
 
 def own(**changes: Any) -> Heuristic:
@@ -25,17 +22,6 @@ def test_either_batch_or_policy(ways: dict[str, Any]) -> None:
     """Tests that a heuristic without a way to run, or with two, is wrong usage."""
     with pytest.raises(UsageError, match='heuristic "mine": give batch or policy, and one of them only'):
         Heuristic("mine", "", "", ("lsap",), "Mine.", **ways)
-
-
-def test_which_problems_are_served() -> None:
-    """Tests that a listed one serves what it names, a user's own any problem, and none where fields are missing."""
-    other = Latency(POSED.instance)
-    lacking = own(missing=lambda problem: [Fault("tasks[0].size", "is missing")])
-    assert [own().serves(POSED), own().serves(other)] == [True, False]
-    assert own(parameters=None).serves(other)
-    assert [lacking.serves(POSED), own(missing=lambda problem: ()).serves(POSED)] == [False, True]
-    assert [str(fault) for fault in lacking.faults(POSED)] == ["tasks[0].size: is missing"]
-    assert own().faults(POSED) == ()
 
 
 def test_what_is_shipped() -> None:

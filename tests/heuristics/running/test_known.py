@@ -30,13 +30,6 @@ def small(**state: object) -> Known:
     return Known(Lsap(Instance(cluster, workload, State.initial(cluster, workload, **state))))
 
 
-def test_a_task_that_returns_has_read_nothing() -> None:
-    """Tests that what a map had read before it failed shows neither in the view nor in a snapshot."""
-    known = small(status=[PENDING, RUNNING, RUNNING], node=[-1, 0, 1], bytes_read=[np.nan, 5.0, 7.0])
-    known.return_task(1)
-    assert str(known.view.bytes_read.tolist()) == str(known.snapshot().state.bytes_read.tolist()) == "[nan, nan, 7.0]"
-
-
 def test_a_node_is_lost_and_comes_back() -> None:
     """Tests that it has no slots, also for what leaves it then, and all of them later."""
     known = small()

@@ -1,6 +1,5 @@
 """The engine: events in order, offers at heartbeats, reduces that wait for maps, and runs that would never end."""
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -16,7 +15,6 @@ from policy_cases import FIRST, answering, first
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import (
     FINISHED,
-    MAP,
     PENDING,
     RUNNING,
     Cluster,
@@ -30,14 +28,17 @@ from optsched.core.instance import (
 from optsched.core.placement import MICRO
 from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import Offer, Policy, View
-from optsched.heuristics.running.course import NEVER, Service
+from optsched.heuristics.running.course import Progress, Service
 from optsched.heuristics.running.known import posed_on
-from optsched.heuristics.simulating import simulate
+from optsched.heuristics.simulating import EveryRound, simulate
 from optsched.heuristics.simulating.engine import RELEASED, Beats, Engine, Rules, Stage
 from optsched.heuristics.simulating.services import Levels
 from optsched.measuring.timelines import regret
 from optsched.problems.makespan import Makespan
 from optsched.testing.policies import drawn_snapshot
+
+#: Starts nothing.
+IDLE = answering(lambda offer, view: ())
 
 
 def on(workload: Workload, **cluster: Any) -> Instance:
@@ -57,15 +58,6 @@ def run(instance: Instance, policy: Any, service: Service | None = None, seed: i
     assert engine.run() == ""
     assert not engine.starved
     return engine
-
-
-def test_heartbeats_fill_all_slots_or_start_one_task() -> None:
-    """Tests when tasks start on one node with two slots, by how many a heartbeat may start, and without heartbeats."""
-    instance = on(lasting(4, 4, 4, 4), slots=[2])
-    assert run(instance, FIRST).start == [0, 0, 6 * MICRO, 6 * MICRO]
-    assert run(instance, FIRST, one=True).start == [0, 3 * MICRO, 6 * MICRO, 9 * MICRO]
-    assert run(instance, FIRST, heartbeat=0).start == [0, 0, 4 * MICRO, 4 * MICRO]
-    assert run(instance, FIRST, heartbeat=2 * MICRO).start == [0, 0, 4 * MICRO, 4 * MICRO]
 
 
 def test_a_policy_is_told_all_that_happens() -> None:
@@ -127,6 +119,31 @@ class Ends(Levels):
         return [(task, end) for end in self.answers]
 
 
+def test_progress_is_seen_at_heartbeats() -> None:
+    """Tests that what a service tells of running maps is in the view by the last heartbeat of their node."""
+
+    class Reading(Levels):
+        def progress(self, beats: Any, now: int) -> Progress | None:
+            if not now:
+                return None
+            read = np.array([beats[0] / MICRO])
+            return Progress(np.array([0]), read, np.array([0]), 2 * read)
+
+    seen = []
+
+    def seeing(offer: Offer, view: View) -> Sequence[int]:
+        seen.append((offer.time, float(view.bytes_read[0])))
+        assert not offer.time or view.emitted[0] == 2 * view.bytes_read[0]
+        return first(offer, view)
+
+    shuffle = Shuffle([0], [3], [99.0])
+    jobs: dict[str, Any] = {"job": [0, 1, 2, 0], "job_ids": ["a", "b", "c"], "arrival": [0, 3, 7]}
+    workload = lasting(30, 1, 1, 1, kind=[0, 0, 0, 1], shuffle=shuffle, **jobs)
+    run(on(workload, slots=[2]), answering(seeing), Reading())
+    assert seen[0][0] == 0
+    assert seen[1:] == [(3, 3), (9, 9), (30, 30)]
+
+
 # Runs that would never end -----------------------------------------------------------------------------------------
 
 
@@ -136,6 +153,18 @@ def said(instance: Instance, policy: Any, service: Service | None = None, **rule
     shown = engine.run()
     assert engine.starved
     return shown
+
+
+@pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
+def test_a_policy_that_never_starts_anything(heartbeat: int) -> None:
+    """Tests the words, with and without heartbeats, and that later jobs arrive first."""
+    text = (
+        '2 maps wait ("t0", "t1"): the policy started nothing in 100 rounds of offers while nothing ran; it must start '
+        'what view.pending_of("map") has, or say that it waits (waits_seconds, waits_rounds)'
+    )
+    assert said(on(lasting(1, 1), slots=[1, 2]), IDLE, heartbeat=heartbeat) == text
+    later = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
+    assert said(on(later, slots=[1, 2]), IDLE, heartbeat=heartbeat) == text
 
 
 def test_slots_that_there_are_none_of() -> None:
@@ -188,34 +217,20 @@ def test_a_policy_that_starts_no_maps(service: str) -> None:
             run.raise_if_unfinished()
 
 
-@pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
-def test_offers_that_are_let_pass_on_purpose(heartbeat: int) -> None:
-    """Tests that a policy that says how many rounds of offers it may let pass is offered slots in all of them."""
+def test_patience() -> None:
+    """Tests that a policy that says how long it may let everything stand still is given that time."""
 
-    def waiting(passed: int, waits_rounds: int) -> Policy:
-        offers = itertools.count(1)
+    def late(waits_seconds: float) -> Policy:
         return answering(
-            lambda offer, view: first(offer, view) if next(offers) > passed else (), waits_rounds=waits_rounds
+            lambda offer, view: first(offer, view) if offer.time >= 900 else (), waits_seconds=waits_seconds
         )
 
     instance = on(lasting(1), slots=[1])
-    for passed, rounds in ((250, 250), (99, 99)):
-        assert run(instance, waiting(passed, rounds), heartbeat=heartbeat).end[0] < NEVER
-    text = "started nothing in 20000 rounds"
-    assert text in said(instance, waiting(2**60, 2**60), heartbeat=heartbeat)
-
-
-@pytest.mark.parametrize(("name", "heartbeat"), [("fair", 0), ("fair", 3), ("delay", 0)])
-def test_delays_that_take_many_rounds(name: str, heartbeat: float) -> None:
-    """Tests that a job waits out its delay where few of many nodes have slots, and starts on one of them then."""
-    nodes = 60
-    slots = [0, 1, *[0] * (nodes - 2)]
-    workload = Workload(["t"], job=[0], job_ids=["j"], replicas=Ragged.from_rows([[0]]), times=[[1, 2, 3]], kind=[MAP])
-    instance = Instance(Cluster([f"n{number}" for number in range(nodes)], slots=slots), workload)
-    values = {"D": 400} if name == "delay" else {}
-    found = simulate(instance, name, heartbeat=heartbeat, **values)
-    assert not found.unfinished
-    assert found.schedule.nodes.tolist() == [1]
+    assert run(instance, late(1000)).start == [900 * MICRO]
+    assert run(instance, late(1000), heartbeat=0).start == [1000 * MICRO]
+    assert "started nothing" in said(instance, late(0))
+    everyday = answering(first, patience=None)  # an attribute with an everyday name is a policy's own
+    assert run(instance, everyday).end == [MICRO]
 
 
 def test_arrivals_between_microseconds() -> None:
@@ -319,6 +334,17 @@ def test_runs_with_losses(policy: str, heartbeat: float) -> None:
         assert first[key].sha256 == snapshot.sha256
     with pytest.raises(UsageError, match="regret: nodes were lost in this run"):
         regret(run, "lsap")
+
+
+def test_rounds_and_runs_without_losses() -> None:
+    """Tests rounds, losses after the end, which change nothing, and a run that ends for want of nodes."""
+    instance = arriving(1)
+    assert simulate(instance, EveryRound("lsap-sched"), losses=LOSSES).unfinished == ""
+    plain, later = simulate(instance, "fair"), simulate(instance, "fair", losses=[("n1", 10**6, None)])
+    assert np.array_equal(plain.record, later.record)
+    assert len(plain.attempts) == 0
+    unfinished = simulate(instance, "fair", losses=[(node, 3, None) for node in range(4)]).unfinished
+    assert "and no node has a slot for maps" in unfinished
 
 
 def test_replicas_of_a_lost_node_are_not_read() -> None:

@@ -11,7 +11,7 @@ import pytest
 from driven_services import driven, seeds
 
 from optsched.core.errors import MissingField, UsageError
-from optsched.core.instance import RUNNING, Cluster, Instance, State, Workload
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import MICRO
 from optsched.heuristics.simulating import simulate
 from optsched.heuristics.simulating.rates import Overload
@@ -128,15 +128,6 @@ def test_bounds_hold() -> None:
     assert run.makespan > slow.makespan
     assert all(bound.value <= run.makespan for bound in Makespan(instance).cheap_bounds())
     assert all(bound.value <= run.job_times.sum() / MICRO for bound in JobTimes(instance).cheap_bounds())
-
-
-def test_what_runs_at_the_snapshot() -> None:
-    """Tests that a run that begins in between ends as the whole one, if nothing has ended by then."""
-    whole = three()
-    state = State.initial(whole.cluster, whole.workload, status=[RUNNING, RUNNING, 0], node=[0, 0, -1])
-    later = whole.with_state(replace(state, start=np.array([1.0, 0.0, np.nan]), time=2.0, idle_slots=np.array([1])))
-    run = simulate(later, "fifo", "overload", heartbeat=0)
-    assert run.end.tolist() == [ends * MICRO for ends in (9, 8, 10)]
 
 
 def test_a_task_that_is_stopped() -> None:

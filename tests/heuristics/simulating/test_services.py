@@ -28,14 +28,12 @@ from optsched.core.placement import MICRO
 from optsched.heuristics.running.base import Offer, View
 from optsched.heuristics.simulating import simulate
 from optsched.heuristics.simulating.services import (
-    SERVICES,
     Levels,
     Recorded,
     Shuffling,
     Transfer,
     _copied_as_emitted,
     _copied_as_ended,
-    service_named,
     unplaced,
 )
 from optsched.problems.distances import distances
@@ -57,12 +55,6 @@ def test_what_an_instance_does_not_tell() -> None:
         Levels((1, 2))
     with pytest.raises(UsageError, match="levels: duration=-1: give a number that is 0 or more"):
         Levels(duration=-1)
-
-
-def test_who_waits_for_maps() -> None:
-    """Tests that of the services that have a name only times by locality let reduces wait for the engine's word."""
-    made = {name: service_named(name)() for name in SERVICES}
-    assert [name for name, service in made.items() if service.waits_for_maps] == ["levels", "overload"]
 
 
 def sending(node: int = 1) -> Instance:

@@ -77,13 +77,6 @@ def test_wrong_usage(given: dict[str, Any], message: str) -> None:
         simulate(**{"instance": arriving(0), "policy": "dl", **given})
 
 
-def test_stopped() -> None:
-    """Tests that a run that was stopped as asked is no failure."""
-    run = simulate(arriving(0), "dl", until=20)
-    assert run.unfinished == "stopped at 20 s, as asked"
-    assert run.raise_if_unfinished() is run
-
-
 def test_how_far_a_run_is() -> None:
     """Tests the shares that are reported, of the tasks or of the time until a stop, and that the run is the same."""
     instance = arriving(2)

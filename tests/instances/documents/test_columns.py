@@ -42,13 +42,6 @@ def test_numbering_of_racks_does_not_count() -> None:
     assert to_document(plain(instance)) == to_document(instance)
 
 
-def test_idle_slots_are_what_is_said() -> None:
-    """Tests that idle slots default to all slots, and that a running task takes none of them away."""
-    nodes = [{"id": "a", "slots": 3}, {"id": "b", "slots": 2, "idle_slots": 0}]
-    instance: Any = from_document(document(nodes, [{"id": "t", "state": "running", "node": "a"}]))
-    assert instance.state.idle_slots.tolist() == [3, 0]
-
-
 def test_dense_columns_are_limited() -> None:
     """Tests that a small file cannot ask for a huge table by naming many resources."""
     nodes = [{"id": str(row), "capacity": {f"r{row}": 1}} for row in range(MOST_RESOURCES + 1)]

@@ -60,6 +60,29 @@ def document(nodes: str = "", tasks: str = "", rest: str = "") -> str:
     )
 
 
+def test_all_of_ten_faults() -> None:
+    """Tests that a file with ten faults of different kinds is refused with all ten, in the order of their places."""
+    text = """{"format": "optsched/1", "nmae": "ten", "time": NaN,
+      "nodes": [{"id": "n1", "slots": "2"}, {"id": "n1"}, {"id": "n2", "idle_slots": 5}, {"id": "n3", "load": -1}],
+      "tasks": [{"id": "t1", "replicas": ["n1", "n93", "n1"]}, {"id": "t2", "size": 1, "size": 2},
+                {"id": "t3", "kind": "Map", "job": "j1"}, {"size": 9007199254740993}]}"""
+    assert refused(text) == [
+        "time: NaN is no number",
+        'nodes[0].slots: expected an integer, 0 or more, got "2"; write it without quotes',
+        'nodes[1].id: "n1" is the id of nodes[0] already',
+        "nodes[2].idle_slots: 5 is more than its 1 slots",
+        "nodes[3].load: expected a number, 0 or more, got -1",
+        'tasks[0].replicas[1]: no node "n93"',
+        'tasks[0].replicas[2]: node "n1" is named twice',
+        "tasks[1].size: the key is given more than once",
+        'tasks[2].kind: expected one of map, reduce, got "Map"; did you mean "map"?',
+        'tasks[2].job: no job "j1"',
+        "tasks[3].size: 9007199254740993 is past 2^53",
+        "tasks[3].id: is missing",
+        'nmae: there is no such field; did you mean "name"?',
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "faults"),
     [

@@ -7,7 +7,6 @@ import pytest
 
 from optsched.core.errors import UsageError
 from optsched.instances.families.base import (
-    Setting,
     distinct_nodes,
     idle_slots,
     zipf_weights,
@@ -80,12 +79,6 @@ class TestErrors:
                 assert parameter.check(family.name, name, parameter.default) == parameter.default
                 assert parameter.doc
                 assert parameter.range
-
-    def test_reads_text_and_numpy(self) -> None:
-        """Tests that values may be text or NumPy scalars, and whole floats stand for integers."""
-        count = Setting(3, "count")
-        assert [count.check("f", "count", value) for value in ("7", np.int64(7), 7.0, " 7 ", "7e0")] == [7] * 5
-        assert Setting((1.0,), "weights").check("f", "weights", [1, 2]) == (1.0, 2.0)
 
 
 class TestSampling:

@@ -38,16 +38,6 @@ def test_importer_that_answers_nonsense(file: Callable[..., Path], answer: str, 
         Importer("mine", "", reader).read("x", name=None)
 
 
-def test_files_faults_are_the_readers_own() -> None:
-    """Tests that bad input and wrong usage are reported as the reader says them, without the importer's name."""
-
-    def read(file: str, *, name: str | None) -> Imported:
-        raise UsageError(f"{file} needs another slot")
-
-    with pytest.raises(UsageError, match=r"^x needs another slot$"):
-        Importer("mine", "", read).read("x", name=None)
-
-
 @pytest.mark.parametrize("importer", IMPORTERS.values(), ids=list(IMPORTERS))
 def test_readers_take_what_is_listed(importer: Importer) -> None:
     """Tests that each reader has just the options that its importer lists, by these names and defaults."""

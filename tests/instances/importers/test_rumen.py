@@ -375,3 +375,17 @@ def test_wrong_files(file: Callable[..., Path], read: Callable[..., Any], text: 
     """Tests that a wrong trace, or topology, has one fault, with its place."""
     (found,) = faults(read, file(text))
     assert found.startswith(fault)
+
+
+def test_every_fault_is_listed(file: Callable[..., Path]) -> None:
+    """Tests that all faults of all jobs are reported, the syntax fault that ends the reading among them."""
+    text = """{"jobID": "a", "submitTime": "x", "user": 3, "mapTasks": [{"taskID": 1}, 2]}
+    {"jobID": "b", "reduceTasks": 1} {"jobID": "c" "d"}"""
+    assert [fault.split(":")[0] for fault in faults(read_trace, file(text))] == [
+        "job 1 (a).submitTime",
+        "job 1 (a).user",
+        "job 1 (a).mapTasks[0].taskID",
+        "job 1 (a).mapTasks[1]",
+        "job 2 (b).reduceTasks",
+        "job 3",
+    ]

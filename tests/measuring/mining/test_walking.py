@@ -69,23 +69,6 @@ def test_what_is_left_is_minimal(heuristic: Any) -> None:
         assert ids == [f"{table[0]}{number + 1}" for number in range(len(ids))]
 
 
-def two_faults(problem: Any, rng: Any) -> list[int]:
-    """Fails where there are many tasks, and otherwise where there is none."""
-    if len(problem.tasks) >= 4:
-        raise LookupError("too many")
-    return [0, *[0 for _ in problem.tasks[1:]]]
-
-
-def test_a_failure_shrinks_to_the_same_failure() -> None:
-    """Tests that shrinking keeps what went wrong, and does not end at another fault of fewer tasks."""
-    search, _ = search_of(two_faults, 60)
-    search.run()
-    search.shrink()
-    assert isinstance(search.best.report.run.cause, LookupError)
-    assert len(search.best.document["tasks"]) == 4
-    assert search.minimal
-
-
 def test_a_broken_claim_ends_the_search() -> None:
     """Tests that nothing more is tried once the claim is broken."""
     search, _ = search_of("labl", 500, claim=lambda report: Fraction(-1))

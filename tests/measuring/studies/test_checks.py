@@ -237,9 +237,3 @@ def test_a_fault_of_a_default_is_told_once() -> None:
     """Tests that what stands above the tables is wrong once, however many checks it holds for."""
     second = SMALL.replace("[[check]]", '[[check]]\nname = "second"')
     assert faults(f'profile = "cii"\n{SMALL}{second}') == ['profile: no solver profile "cii": did you mean "ci"?']
-
-
-def test_lines_that_cannot_be_told() -> None:
-    """Tests that where a text in the file looks like a head of a table, no wrong line is reported."""
-    (check,) = planned(f'{SMALL}name = """\n[[check]]\n"""\n')
-    assert check.line is None

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from optsched import gap, load, problem
+from optsched.core.errors import UsageError
 from optsched.heuristics import run
 from optsched.instances.library import NETWORK, SCALE, library
 from optsched.measuring.studies.runs import measure, plan
@@ -36,18 +37,25 @@ def test_measured_as_gap_does() -> None:
     assert len({id(entry.report.reference) for entry in found}) == 1
 
 
+@pytest.mark.parametrize(
+    ("problems", "heuristics", "parameters", "message"),
+    [
+        ("min-cost-flow", (), {}, "no heuristics"),
+        ("lsap", "labl", {}, "labl serves latency; not lsap"),
+        ("lsap", (), {"level": 1}, 'no parameter|parameter "level"'),
+        ("lsap", (), {"lsap": {"level": 1}}, "level"),
+    ],
+)
+def test_wrong_plans(problems: Any, heuristics: Any, parameters: Any, message: str) -> None:
+    """Tests that what does not exist or go together is reported before anything runs."""
+    with pytest.raises(UsageError, match=message):
+        plan("papers/guo-fig2", problems, heuristics, parameters)
+
+
 def seeds_run(heuristic: Any) -> list[int]:
     """The seeds with which a heuristic is measured where nobody says which."""
     work = plan("generated/lsap-n20-t15-seed0", "lsap", heuristic)
     return [entry.report.seed for entry in measure(work, None)]
-
-
-def test_ten_seeds_of_what_draws_random_numbers() -> None:
-    """Tests that offers in random order and draws are ten seeds, also of code from outside, and all else is one."""
-    assert seeds_run("dl") == seeds_run("lsap-sched,window=2") == list(range(10))
-    assert seeds_run("lsap-sched") == seeds_run(lambda problem, rng: [0] * 15) == [0]
-    assert seeds_run(lambda problem, rng: rng.permutation(20)[:15]) == list(range(10))
-    assert seeds_run(lambda problem, rng: rng.spawn(1)[0].permutation(20)[:15]) == list(range(10))
 
 
 def test_what_is_not_repeatable_is_reported() -> None:

@@ -216,6 +216,23 @@ def test_rows_stand_under_what_they_share() -> None:
     assert [line.split()[0] for line in second.splitlines()[3:]] == ["dl", "rand"]
 
 
+def test_one_heuristic_on_several_instances_is_one_table() -> None:
+    """Tests that with one heuristic a problem the rows are by instance, and what never varies is the heading."""
+    problems = [Lsap(generate("lsap", seed, nodes=4, tasks=4)) for seed in (0, 1)]
+    lines = page([(problem, ["dl"]) for problem in problems], seeds=2).splitlines()
+    assert lines[0] == "dl in lsap"
+    assert lines[1].split()[:5] == ["instance", "objective", "reference", "proof", "seeds"]
+    assert [line.split()[0] for line in lines[3::2]] == ["lsap-n4-t4-seed0", "lsap-n4-t4-seed1"]
+    assert lines[4::2] == ["  only 1 of 2 seeds"] * 2, "below its row, where there is no room beside it"
+    one = [(problems[0], ["rand"]), (Latency(problems[0].instance), ["round-robin"])]
+    (heading, head, *_) = page(one).splitlines()
+    assert heading == "lsap-n4-t4-seed0"
+    assert head.split()[:2] == ["problem", "heuristic"]
+    mixed = [(problems[0], ["dl"]), (Latency(problems[1].instance), ["labl"])]
+    (head, *_) = page(mixed, most=200).splitlines()
+    assert head.split()[:3] == ["instance", "problem", "heuristic"]
+
+
 @pytest.mark.parametrize("columns", ["40", "80"])
 @pytest.mark.parametrize(
     "args",

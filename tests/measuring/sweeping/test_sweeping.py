@@ -315,14 +315,6 @@ def test_an_edit_between_two_sweeps_of_one_process(tmp_path: Path, monkeypatch: 
     assert count(tmp_path / "a.sqlite") == 2
 
 
-def test_wrong_limits_are_told_by_their_names(tmp_path: Path) -> None:
-    """Tests that a limit that is none is reported as it is called here."""
-    for name, wrong in (("run_limit", -1), ("memory_limit", 0)):
-        with pytest.raises(UsageError, match=f"{name}={wrong}: give"):
-            optsched.sweep(tmp_path / "a.sqlite", "papers/guo-fig2", "latency", "labl", **{name: wrong})
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_executors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that workers of this machine are the default, and that an address means a cluster."""
     executor = executor_of(2)

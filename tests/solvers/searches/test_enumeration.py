@@ -70,14 +70,6 @@ def test_what_takes_too_long_is_refused(problem: Problem, message: str) -> None:
         best_placement(problem)
 
 
-def test_limit_is_the_callers() -> None:
-    """Tests that as many placements as are allowed are tried, and one more is refused."""
-    posed = Lsap(small([[0], [1]], [1, 1]))
-    assert best_placement(posed, most=9) is not None
-    with pytest.raises(TooLarge, match=r"3\^2 placements"):
-        best_placement(posed, most=8)
-
-
 PROBLEMS = {"makespan": oracles.Makespan, "job-times": oracles.JobTimes}
 
 

@@ -12,7 +12,7 @@ from optsched.core.placement import NONE
 from optsched.instances.generate import generate
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
-from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
+from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches import transmission_stages as module
 from optsched.solvers.searches.transmission_stages import (
@@ -98,29 +98,6 @@ def test_cheapest_nodes_are_enough(spread: int, monkeypatch: pytest.MonkeyPatch)
     assert fewer >= 4
 
 
-def test_first_fit_by_order_and_preference() -> None:
-    """Tests that reduces choose in the given order, the least first and of equal ones the first node, if it is free."""
-    slots = posed([1.0] * 3, [1, 1, 1], [0, 1, 2]).slots
-    wishes = np.array([[5.0, 1.0, 3.0], [2.0, 1.0, 2.0], [0.0, 0.0, 0.0]])
-    assert first_fit(slots, np.array([0, 1, 2]), wishes).tolist() == [1, 0, 2]
-    assert first_fit(slots, np.array([2, 1, 0]), wishes).tolist() == [2, 1, 0]
-
-
-def test_first_fit_bars_nodes_of_the_own_job() -> None:
-    """Tests that a job's reduces keep off nodes that run or just got one of them, unless they may share."""
-    wishes = np.array([[0.0, 1.0, 2.0]] * 2)
-    for distinct, nodes in ((True, [1, 2]), (False, [0, 0])):
-        slots = posed([1.0] * 2, [2, 2, 2], running=[(0, 0)], distinct=distinct).slots
-        assert first_fit(slots, np.arange(2), wishes).tolist() == nodes
-
-
-def test_first_fit_of_no_reduce_and_on_no_slot() -> None:
-    """Tests that nothing to place is no node, and that without a slot every reduce has none."""
-    nothing = ReduceSlots(posed([1.0], [1]).instance, np.arange(0), distinct=True)
-    assert first_fit(nothing, np.arange(0), np.zeros((0, 1))).tolist() == []
-    assert first_fit(posed([1.0] * 2, [0]).slots, np.arange(2), np.zeros((2, 1))).tolist() == [NONE, NONE]
-
-
 class TestFilled:
     """Reduces that find no node move others out of their way."""
 
@@ -148,8 +125,3 @@ class TestFilled:
         assert slots.count == 4
         assert filled(slots, np.array([1, 2, NONE, 0])).tolist() == [1, 2, 3, 0]
         assert filled(slots, np.array([0, 1, 2, NONE])).tolist() == [0, 2, 3, 1]
-
-    def test_what_has_a_node_keeps_it_where_it_can(self) -> None:
-        """Tests that a full placement, and one that nothing can be added to, stay as they are."""
-        slots = posed([1.0] * 3, [1, 1]).slots
-        assert filled(slots, np.array([1, NONE, 0])).tolist() == [1, NONE, 0]
