@@ -8,22 +8,19 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
-import signal
 import sys
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from traceback import walk_stack
-from types import FrameType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from optsched.core.brief import brief, counted
-from optsched.core.deadline import check, deadline, remaining
+from optsched.core.deadline import alarm, check, deadline
 from optsched.core.errors import (
     HeuristicFailed,
     InputError,
@@ -56,59 +53,6 @@ from optsched.heuristics.running.driver import (
 from optsched.heuristics.running.known import posed_on
 from optsched.problems import PROBLEMS
 from optsched.problems.base import Parameter, TaskProblem, number, resolve
-
-# An alarm for what runs too long -------------------------------------------------------------------------------------
-# An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline has passed.
-# The listed heuristics need none, since they check the deadline themselves (`optsched.core.deadline.check`); a user's
-# code may do so too. The alarm is Unix's timer and signal. Python delivers signals only in its main thread, between the
-# steps of Python code, so a call into compiled code ends first. If other code uses the signal, it is left alone.
-
-#: Seconds until it rings again, if the code caught the exception or could not be stopped there.
-_AGAIN = 0.5
-
-#: Code that must not be interrupted: a half imported module would stay so, and HiGHS has its own limit.
-_WHOLE = frozenset({"importlib._bootstrap", "importlib._bootstrap_external", "optsched.solvers.highs"})
-
-
-@contextmanager
-def alarm() -> Iterator[None]:
-    """Let the deadline interrupt the block.
-
-    Nothing changes without a deadline, outside the main thread of Unix, or if the signal SIGALRM or its timer is in
-    use. Ctrl-C works as before.
-
-    >>> from optsched.core.deadline import deadline
-    >>> with deadline(0.01), alarm():
-    ...     while True:
-    ...         pass
-    Traceback (most recent call last):
-    optsched.core.errors.OutOfTime: out of time
-    """
-    left = remaining()
-    usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if usable and (signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL or signal.getitimer(signal.ITIMER_REAL)[0]):
-        usable = False  # another thread's
-    if left is None or not usable:
-        yield
-        return
-    live = True
-
-    def ring(_number: int, frame: FrameType | None) -> None:
-        callers = walk_stack(frame) if live else ()
-        if live and not any(caller.f_globals.get("__name__") in _WHOLE for caller, _ in callers):
-            check()
-
-    former = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, left + 1e-3, _AGAIN)
-    try:
-        try:
-            yield
-        finally:  # an alarm from here on is too late, and must not prevent the reset of the timer
-            live = False
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, former)
-
 
 #: The types of decisions made elsewhere.
 _DECIDED = (Placement, Schedule, Solution, Mapping)

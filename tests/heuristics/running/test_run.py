@@ -19,13 +19,13 @@ from policy_cases import answering
 
 import optsched
 import optsched.core.deadline
-from optsched.core.deadline import deadline
+from optsched.core.deadline import alarm, deadline
 from optsched.core.errors import HeuristicFailed, MissingField, OutOfTime, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.processes import Limits, contained
 from optsched.core.processes.containing import TracedElsewhere
 from optsched.heuristics import HEURISTICS, Heuristic, Offer, Policy, View, applicable, heuristic, run
-from optsched.heuristics.running.run import alarm, run_contained
+from optsched.heuristics.running.run import run_contained
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import posable
