@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, lcm
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -205,27 +205,44 @@ class Timetable:
         apart = [Group(job, kind, "node", node, (node,), time[at], position) for at, node in enumerate(nodes)]
         if self.per_pair:
             return apart
-        every: list[Group] = []
-        there = [time[at] for at in sorted(range(len(nodes)), key=lambda at: (first[at], time[at]))]
-        if there != sorted(there):
-            every = apart
-        else:
-            least = [NEVER] * len(nodes)  # over the places that each node is in
-            for number in range(len(near) - 1, -1, -1):
-                inside: dict[int, list[int]] = {}
-                for at, area in enumerate(areas[number]):
-                    inside.setdefault(area, []).append(at)
-                for area, takes in sorted(held[number].items()):
-                    within, takes = inside.get(area, []), takes // self.step
-                    if any(first[at] == number for at in within) and takes < least[within[0]]:
-                        name, place = near[number].name, area if number < len(near) - 1 else -1
-                        around = tuple(nodes[at] for at in within)
-                        every.append(Group(job, kind, name, place, around, takes, position))
-                        for at in within:
-                            least[at] = takes
+        by_level = [time[at] for at in sorted(range(len(nodes)), key=lambda at: (first[at], time[at]))]
+        # If no node of a farther level is quicker than one of a nearer level, a level's time holds in its whole area.
+        monotone = by_level == sorted(by_level)
+        every = self._by_levels(job, kind, position, held, areas, first) if monotone else apart
         if self.by is not None:
             return [place for place in every if place.time == min(each.time for each in every)]
         return [place for place in every if not place.time][:1] or every
+
+    def _by_levels(
+        self,
+        job: int,
+        kind: int,
+        position: int,
+        held: list[dict[int, int]],
+        areas: list[list[int]],
+        first: list[int],
+    ) -> list[Group]:
+        """The areas of levels where a task is quicker than in those around them, the widest level first.
+
+        `held` has the times of the task by area, `areas` the area of each open node, for each level. `first` is the
+        nearest level that counts for each open node.
+        """
+        nodes, near = self.open[kind], self.problem.times.near
+        found: list[Group] = []
+        least = [NEVER] * len(nodes)  # over the places that each node is in
+        for number in range(len(near) - 1, -1, -1):
+            inside: dict[int, list[int]] = {}
+            for at, area in enumerate(areas[number]):
+                inside.setdefault(area, []).append(at)
+            for area, takes in sorted(held[number].items()):
+                within, takes = inside.get(area, []), takes // self.step
+                if any(first[at] == number for at in within) and takes < least[within[0]]:
+                    name, place = near[number].name, area if number < len(near) - 1 else -1
+                    around = tuple(nodes[at] for at in within)
+                    found.append(Group(job, kind, name, place, around, takes, position))
+                    for at in within:
+                        least[at] = takes
+        return found
 
     def _count(self) -> None:
         """Make the groups, and the classes of tasks with the same job, kind and times."""
@@ -234,15 +251,15 @@ class Timetable:
         for position, job in enumerate(self.job):
             key = (job, kinds[position], *([position] if self.per_pair else times.alike(position)))
             members.setdefault(key, []).append(position)
-        numbers: dict[Group, int] = {}
+        numbers: dict[tuple[Any, ...], int] = {}
         for (job, kind, *_), held in members.items():
             own = []
             for group in self._places(job, kind, held[0]):
-                known = group if self.per_pair else group._replace(first=-1)
-                if known not in numbers:
-                    numbers[known] = len(self.groups)
+                key: tuple[Any, ...] = group if self.per_pair else group[:-1]  # without `first`: tasks share a group
+                if key not in numbers:
+                    numbers[key] = len(self.groups)
                     self.groups.append(group)
-                own.append(numbers[known])
+                own.append(numbers[key])
             self.classes.append(TaskClass(tuple(held), job, kind, tuple(own)))
 
     def _maps(self) -> list[Maps]:
