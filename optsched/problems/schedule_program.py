@@ -255,11 +255,11 @@ class Timetable:
         for (job, kind, *_), held in members.items():
             own = []
             for group in self._places(job, kind, held[0]):
-                key: tuple[Any, ...] = group if self.per_pair else group[:-1]  # without `first`: tasks share a group
-                if key not in numbers:
-                    numbers[key] = len(self.groups)
+                shared: tuple[Any, ...] = group if self.per_pair else group[:-1]  # tasks differ in `first`
+                if shared not in numbers:
+                    numbers[shared] = len(self.groups)
                     self.groups.append(group)
-                own.append(numbers[key])
+                own.append(numbers[shared])
             self.classes.append(TaskClass(tuple(held), job, kind, tuple(own)))
 
     def _maps(self) -> list[Maps]:

@@ -94,13 +94,18 @@ class _Search:
     """The state of a solve: the best decision, the last answer, and the components that are settled."""
 
     def __init__(self, call: Call[Any], profile: Profile, known: Sequence[Certificate]) -> None:
-        self.call, self.problem, self._profile, self._known = call, call.problem, profile, known
+        self.call, self.problem, self._profile, self.known = call, call.problem, profile, known
         self.incumbent, self.answer = call.start, Found()
         self.before: tuple[Number, ...] = ()
         self.proofs: list[Certificate] = []
         self._posed: tuple[tuple[Number, ...], Program] | None = None
         self._roots: dict[tuple[Number, ...], Root] = {}
         self._best: dict[tuple[Number, ...], Found] = {}
+
+    @property
+    def profile(self) -> Profile:
+        """The profile with the time that is left."""
+        return self._profile.since(self.call.began)
 
     @property
     def _limited(self) -> bool:
@@ -125,7 +130,7 @@ class _Search:
     def root(self, before: tuple[Number, ...]) -> Root:
         """The linear relaxation of a program."""
         if before not in self._roots:
-            self._roots[before] = root(self.program(before).numbers, self._profile.since(self.call.began))
+            self._roots[before] = root(self.program(before).numbers, self.profile)
         return self._roots[before]
 
     def best(self, before: tuple[Number, ...]) -> Found:
@@ -154,7 +159,7 @@ class _Search:
             start = None if self.incumbent is None else problem.values_of(self.incumbent, program)
             solved = solve_arrays(
                 as_arrays(program.numbers),
-                self._profile.since(self.call.began),
+                self.profile,
                 None if start is None or program.broken(start) else start.astype(np.float64),
                 lambda x: problem.decision_of(whole_numbers(x), program),
             )
@@ -181,11 +186,9 @@ class _Search:
             raise SolverDisagreement(f"{problem.name}: {held}: {broken}")
 
     def proof(self) -> Certificate:
-        """Prove the next component, with the best decision that is found."""
-        return self._limit_proof() if self._limited else self._program_proof()
-
-    def _program_proof(self) -> Certificate:
-        """Prices of the relaxation, or a tree at the value found, or the solver's claim."""
+        """Prove the next component: by limits, or by the relaxation's prices, a tree, or the solver's claim."""
+        if self._limited:
+            return _ByLimits(self).proof()
         found, problem, program = self.best(self.before), self.problem, self.program(self.before)
         if not is_shipped(problem):  # a decision that the program lacks may be near the one that it gives
             _sound(checked_program, problem, self.before, self.incumbent)
@@ -195,23 +198,31 @@ class _Search:
         tree = self.root(self.before).tree or nothing
         bound = tree.bound(whole, limit)
         if found.optimal and bound < limit:
-            grown = self._tree(whole, limit)
+            grown = self.tree(whole, limit)
             tree, bound = (tree, bound) if grown is None else (grown, limit)
         priced = program_certificate(problem, program, self.before, tree, bound)
         return proof_of(problem, priced, found, abs(program.unit))
 
-    def _tree(self, program: IntegerProgram, limit: int) -> Tree | None:
+    def tree(self, program: IntegerProgram, limit: int) -> Tree | None:
+        """A tree that shows that nothing is worth less than a limit; None if it is too large, or time runs out."""
         most = min(_MOST_PROGRAMS, max(1, _MOST_COLUMNS // max(1, len(program.box.lower))))
         try:
-            return settling_tree(program, limit, self._profile.since(self.call.began), most)
+            return settling_tree(program, limit, self.profile, most)
         except OutOfTime:  # the decision stays, with the solver's claim
             return None
 
-    def _limit_proof(self) -> Certificate:
+
+class _ByLimits:
+    """Settles the first component of a `Limited` problem: the programs within lower limits on it are empty."""
+
+    def __init__(self, search: _Search) -> None:
+        self.problem, self.search = search.problem, search
+
+    def proof(self) -> Certificate:
         """Prove the first component by a tree that rules out less than the incumbent; else by the solver's claim."""
         problem, claim = self.problem, self._least_limit() * limit_unit(self.problem)
-        program = _sound(program_below, problem, claim, self.incumbent)
-        tree = self._tree(without_costs(program.numbers), 1)
+        program = _sound(program_below, problem, claim, self.search.incumbent)
+        tree = self.search.tree(without_costs(program.numbers), 1)
         if tree is None:
             return Certificate(problem.components[0].name, Proof.SOLVER, claim)
         return limit_certificate(problem, claim, program, tree)
@@ -219,25 +230,25 @@ class _Search:
     def _least_limit(self) -> Number:
         """The least known value of the first component; once it is settled, a decision that attains it is held."""
         problem, low = self.problem, self._first_limit()
-        if self.call.route in MODELS:
-            bound = self.best(()).bound
+        if self.search.call.route in MODELS:
+            bound = self.search.best(()).bound
             if bound is None or abs(bound) >= _ENDLESS:
                 return low
             believed = bound * limit_unit(problem) - _UNTOLD * max(1.0, abs(bound))
             low = max(low, problem.value_from(Fraction(believed)))
-        if self.incumbent is None and self.best(()).decision is None:
+        if self.search.incumbent is None and self.search.best(()).decision is None:
             return low
 
         def empty(limit: Number) -> bool | None:
-            return self.root((limit,)).outcome.status is Termination.INFEASIBLE
+            return self.search.root((limit,)).outcome.status is Termination.INFEASIBLE
 
         def excluded(limit: Number) -> bool | None:
-            found = self.best((limit,))
+            found = self.search.best((limit,))
             if found.decision is None:
                 return True if found.outcome.status is Termination.INFEASIBLE else None
             return False if self._first(found.decision) <= limit else None  # over the limit by tolerances
 
-        return self._least_but(low if self.call.route in MODELS else self._least_but(low, empty), excluded)
+        return self._least_but(low if self.search.call.route in MODELS else self._least_but(low, empty), excluded)
 
     def _first(self, decision: Any) -> Number:
         """The first component of a decision, negated if more is better."""
@@ -250,14 +261,17 @@ class _Search:
         It is at most that of the incumbent. If it is unknown whether a value is excluded, the value reached so far.
         """
         problem, first = self.problem, low
-        high = self._first(self.incumbent)
+        high = self._first(self.search.incumbent)
         while low < high:
             probe = problem.value_from(min(2 * low - first, Fraction(low + high) / 2))
             probe = probe if probe < high else low
             cut = excluded(probe)
             if cut is None:
                 break
-            low, high = (problem.value_above(probe), high) if cut else (low, min(probe, self._first(self.incumbent)))
+            if cut:
+                low = problem.value_above(probe)
+            else:
+                high = min(probe, self._first(self.search.incumbent))
         return low
 
     def _first_limit(self) -> Number:
@@ -265,7 +279,7 @@ class _Search:
         problem, unit = self.problem, limit_unit(self.problem)
         name = problem.components[0].name
         claims = [bound.value for bound in problem.cheap_bounds() if bound.component == name]
-        least = max(claim * unit for claim in (*claims, *(proof.claim for proof in self._known[:1])))
-        tree = root(self.program(()).numbers, self._profile.since(self.call.began), _LIMIT_SCALE).tree
+        least = max(claim * unit for claim in (*claims, *(proof.claim for proof in self.search.known[:1])))
+        tree = root(self.search.program(()).numbers, self.search.profile, _LIMIT_SCALE).tree
         first: Number = problem.value_from(least) if tree is None else problem.value_left(tree.multipliers[0], least)
         return first
