@@ -540,11 +540,31 @@ class TrafficProgram:
         builder.group("reduces", "BUNDLES", {own[0]: tuple(own) for own in reduces})
         place, moved_to = np.split(place, [len(names) * len(spots)])
         place, at = place.reshape(len(names), len(spots)), host.reshape(len(bundles), count)
-        every = [(name,) for name in names]
-        rows = builder.rows("placed", every, lower=size, upper=size, over="CLASSES", doc="every map")
+        with_host = together.reshape(len(pairs), count)
+        self._enter_rows(
+            builder, ([(name,) for name in names], [(name,) for name in bundles], both), center, place, at, with_host
+        )
+        if self.apart:
+            self._enter_nodes(builder, place, moved_to.reshape(len(problem.reduces), len(on_reduce)), at)
+        return place, center, np.concatenate([host, place.ravel(), together]), np.concatenate(cost)
+
+    def _enter_rows(
+        self,
+        builder: Builder,
+        labels: tuple[list[Label], list[Label], list[Label]],
+        center: Ints,
+        place: Ints,
+        at: Ints,
+        together: Ints,
+    ) -> None:
+        """Add the constraints of maps in places, of bundles in datacenters (`at`), and of maps together with bundles.
+
+        `labels`: of classes of maps, of bundles, and of class, bundle and datacenter. `center`: that of each place.
+        """
+        (maps, bundles, both), problem, size = labels, self.problem, self.classes.size
+        rows = builder.rows("placed", maps, lower=size, upper=size, over="CLASSES", doc="every map")
         builder.enter(rows[:, None], place)
-        every = [(name,) for name in bundles]
-        rows = builder.rows("hosted", every, lower=1, upper=1, over="BUNDLES", doc="every bundle")
+        rows = builder.rows("hosted", bundles, lower=1, upper=1, over="BUNDLES", doc="every bundle")
         builder.enter(rows[:, None], at)
         doc = "no datacenter takes more than it has room for"
         rows = builder.rows("map_slots", self._labels(), upper=problem.map_room, over="CENTERS", doc=doc)
@@ -552,16 +572,13 @@ class TrafficProgram:
         rows = builder.rows("reduce_slots", self._labels(), upper=problem.reduce_room, over="CENTERS", doc=doc)
         builder.enter(rows, at, self.weight[:, None])
         doc = "no more are together than there are maps"
-        rows = builder.rows("with_maps", both, upper=0, over="TOGETHER", doc=doc).reshape(len(pairs), count)
-        builder.enter(rows, together.reshape(len(pairs), count))
+        rows = builder.rows("with_maps", both, upper=0, over="TOGETHER", doc=doc).reshape(together.shape)
+        builder.enter(rows, together)
         builder.enter(rows[:, center], place[self.pair_class], -1)
         doc = "none are together where the bundle is not"
-        rows = builder.rows("with_bundle", both, upper=0, over="TOGETHER", doc=doc).reshape(len(pairs), count)
-        builder.enter(rows, together.reshape(len(pairs), count))
+        rows = builder.rows("with_bundle", both, upper=0, over="TOGETHER", doc=doc).reshape(together.shape)
+        builder.enter(rows, together)
         builder.enter(rows, at[self.pair_bundle], -size[self.pair_class][:, None])
-        if self.apart:
-            self._enter_nodes(builder, place, moved_to.reshape(len(problem.reduces), len(on_reduce)), at)
-        return place, center, np.concatenate([host, place.ravel(), together]), np.concatenate(cost)
 
     def _enter_nodes(self, builder: Builder, maps: Ints, reduces: Ints, host: Ints) -> None:
         """Require reduces to be where their bundle is, and add the slots of the nodes."""

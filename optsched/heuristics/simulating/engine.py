@@ -302,7 +302,7 @@ class Engine(Asked, Course):
         #: Called now and then with the share of the run that is over; None: not called.
         self.tell_share: Callable[[float], object] | None = None
         #: How many tasks have ended, of how many, and since when, for that share.
-        self._ended, self._begun = 0, self.now
+        self._tasks_done, self._began_at = 0, self.now
         self._left = int(np.count_nonzero(instance.state.status != FINISHED))
         #: The nodes that are lost now.
         self._away: set[int] = set()
@@ -340,7 +340,7 @@ class Engine(Asked, Course):
 
     def run(self) -> str:
         """Process all events; returns why the run ended: "" if nothing is left to do, else in words."""
-        self._begin()
+        self._start_run()
         until = NEVER if self.rules.until is None else self.rules.until
         while True:
             coming = self.coming
@@ -357,7 +357,7 @@ class Engine(Asked, Course):
                 self.moves_to(at)
                 self._offers()
 
-    def _begin(self) -> None:
+    def _start_run(self) -> None:
         """Begin: tasks that run at the snapshot continue, and the policy begins."""
         instance: Instance = self.known.problem.instance
         state = instance.state
@@ -427,12 +427,12 @@ class Engine(Asked, Course):
         if kind == MAP and job >= 0:
             self._map_ended(job)
         super().ends(task)
-        self._ended += 1
-        if self.tell_share is not None and self._ended % max(1, self._left // _REPORTS) == 0:
+        self._tasks_done += 1
+        if self.tell_share is not None and self._tasks_done % max(1, self._left // _REPORTS) == 0:
             # The share of its tasks, or of its time if it will be stopped.
             until = NEVER if self.rules.until is None else self.rules.until
-            over = (self.now - self._begun) / max(1, until - self._begun)
-            self.tell_share(min(1.0, max(over, self._ended / self._left)))
+            over = (self.now - self._began_at) / max(1, until - self._began_at)
+            self.tell_share(min(1.0, max(over, self._tasks_done / self._left)))
 
     def _map_ended(self, job: int) -> None:
         """A job has one map less left: its reduces may be released, or end."""
