@@ -4,8 +4,8 @@ Only here does the program learn of a problem. A record names the parts as text 
 imported on first use, so that one problem never loads another problem's engines.
 
 A problem is looked up by its own class, never by a base class: the searches and proofs of a base class do not know what
-a subclass changes. A class without a record can only be solved by trying every placement and judged by its own
-`objective` and `violations`.
+a subclass changes. A class without a record is judged by its own `objective` and `violations`, and solved by the
+`program` that it defines itself, or else by trying every placement.
 
 Other packages add records by entry points of the group `optsched.problems`; these come after the shipped ones. Their
 fields and classes are checked when they are listed, their other parts on first use. Such a record may name a shipped

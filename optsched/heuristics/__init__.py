@@ -17,6 +17,7 @@ from typing import Any
 from optsched.core.errors import UsageError, nearest
 from optsched.core.outside import Listed
 from optsched.core.processes.containing import in_force
+from optsched.core.registry import records
 from optsched.core.resources import HEURISTICS as SHIPPED
 from optsched.heuristics.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.running.driver import Answer, Observer
@@ -54,8 +55,18 @@ def _shipped(name: str) -> Heuristic:
     return next(entry for entry in entries if entry.name == name)
 
 
+def _fault(entry: Heuristic) -> str | None:
+    """The problem of a package's heuristic that does not exist."""
+    try:
+        known = list(records())
+    except UsageError:  # a package of problems has a fault, which is shown where problems are listed
+        return None
+    strange = (name for name in entry.named if name not in known)
+    return next((f'its problems have "{name}", which does not exist; {nearest(name, known)}' for name in strange), None)
+
+
 #: Every heuristic by its name, in listed order; those of other packages come last.
-HEURISTICS: Mapping[str, Heuristic] = Listed(GROUP, Heuristic, _FAMILY_OF, _shipped)
+HEURISTICS: Mapping[str, Heuristic] = Listed(GROUP, Heuristic, _FAMILY_OF, _shipped, _fault)
 
 
 def heuristic(named: AnyHeuristic) -> Heuristic:

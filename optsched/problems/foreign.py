@@ -97,6 +97,15 @@ def _due(problem: Any, answer: Any, *_: Any) -> Any:
     return answer
 
 
+def _bounds(problem: Any, answer: Any, *_: Any) -> Any:
+    bounds = _entries(Bound, tuple)(problem, answer)
+    names = [component.name for component in problem.components]
+    for bound in bounds:
+        if bound.component not in (None, *names):
+            raise answered(bound, f"a Bound of {' or '.join(names)}, or of None: of something else")
+    return bounds
+
+
 #: The methods of every problem.
 METHODS: dict[str, Read] = {
     "missing": _entries(Fault, iter),
@@ -109,7 +118,7 @@ METHODS: dict[str, Read] = {
     "objective": _value,
     "violations": _entries(Violation, list),
     "constraint_violations": _entries(Violation, iter),
-    "cheap_bounds": _entries(Bound, tuple),
+    "cheap_bounds": _bounds,
 }
 
 

@@ -279,7 +279,8 @@ def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
     problem cannot be posed on what the family draws, or nothing is to be decided on all of it.
     """
     if record.family is None or record.family not in FAMILIES:
-        raise NoGenerator(f"no generator: the record names the family {record.family!r}; name one of its problem's")
+        mend = "name one that draws instances of the problem (optsched list families), and `sizes` that make them small"
+        raise NoGenerator(f"no generator: the record names the family {record.family!r}; {mend}")
     found = []
     for seed in seeds:
         drawn = generate(record.family, seed, **record.sizes)

@@ -20,7 +20,7 @@ from optsched.core.decimals import MOST_DIGITS
 from optsched.core.errors import CertificateInvalid
 from optsched.core.placement import Schedule
 from optsched.core.problem_record import imported
-from optsched.core.registry import Record, fault_of, record_of
+from optsched.core.registry import Record, fault_of, record_of, records
 from optsched.core.results import Certificate, Proof, Solution, Value
 from optsched.instances.claim_files import read_schedule, read_solution, write_claim
 from optsched.instances.files import load, save, to_document
@@ -53,6 +53,8 @@ def check_record(record: Record, seeds: Sequence[int]) -> None:
     kind = record.problem_class
     wrong = fault_of(record)
     expect(wrong is None, record.problem, str(wrong))
+    there = record.name in records()
+    expect(there, record.problem, "the registry has no record of it: install the package that names it")
     expect(record_of(kind) == record, record.problem, "the registry has another record of the class")
     for case in cases(record, seeds):
         applies = kind.applies(case.problem.instance)

@@ -67,6 +67,12 @@ def test_bare_record_has_enumeration_and_nothing_else(registered: Record) -> Non
 GENERATED = replace(BARE, family=BORROWED.family, sizes=BORROWED.sizes, scaling=BORROWED.scaling)
 
 
+def test_a_record_that_is_not_installed() -> None:
+    """Tests that a record that no package names is said to be none of the registry's, with the mend."""
+    with pytest.raises(ContractBroken, match="the registry has no record of it: install the package that names it"):
+        CHECKS["record"].function(GENERATED)
+
+
 @pytest.mark.parametrize("registered", [GENERATED], indirect=True)
 def test_bare_record_with_a_generator_keeps_the_contract(registered: Record) -> None:
     """Tests that the same class keeps all of the contract where nothing but enumeration answers for it."""

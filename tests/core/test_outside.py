@@ -190,6 +190,7 @@ def entry(name: str = "mine", problems: str = '("lsap",)', more: str = "batch=pr
         (f"MINE = {entry(more='')}", "UsageError: .*give batch or policy, and one of them only"),
         (f"MINE = {entry(problems='5')}", r"its problems are 5; give a tuple of names"),
         (f"MINE = {entry(problems='(5,)')}", r"its problems are \(5,\); give a tuple of names"),
+        (f"MINE = {entry(problems='(chr(108),)')}", 'its problems have "l", which does not exist; known'),
         (f"MINE = {entry(parameters='(5,)')}", r"its parameters are \(5,\); give a tuple of Parameters"),
     ],
 )
@@ -197,13 +198,13 @@ def test_broken_package(empty: Path, module: str, message: str) -> None:
     """Tests that what is wrong with a package is one line that names its entry point, and stops no shipped name."""
     install(empty, "broken-package", {GROUP: {"mine": "broken:MINE"}})
     (empty / "broken.py").write_text(HEAD + module)
-    listed = Listed(GROUP, Heuristic, ["dl"], HEURISTICS.__getitem__)
+    listed = Listed(GROUP, Heuristic, ["dl"], HEURISTICS.__getitem__, vars(HEURISTICS)["_check"])
     assert listed["dl"].name == "dl"
     for ask in (list, len, lambda known: known["mine"], lambda known: "mine" in known):
         with pytest.raises(UsageError, match=message) as failed:
             ask(listed)
         (line,) = str(failed.value).splitlines()
-        assert line.startswith('the entry point "mine = broken:MINE" of broken-package (optsched.heuristics) ')
+        assert line.startswith('the entry point "mine = broken:MINE" of broken-package (optsched.heuristics)')
 
 
 def test_order_of_packages(empty: Path) -> None:

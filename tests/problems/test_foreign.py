@@ -7,18 +7,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from outside_packages import PACKAGE, install, on_path, project
 
 from optsched.certificates import certify
-from optsched.core.errors import Fault, ProblemFailed, UsageError
+from optsched.core.errors import BoundViolated, Fault, ProblemFailed, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import gap_matrix
-from optsched.problems.base import Parameter, Problem, stated
+from optsched.problems import Lsap
+from optsched.problems.base import Parameter, Problem, class_fault, stated
+from optsched.problems.foreign import contradiction
 from optsched.routes import bounds, solve
 from optsched.testing.__main__ import report
 
@@ -52,6 +55,15 @@ class Broken(Problem):
     def plainly_infeasible(self) -> str | None:
         found: str | None = self._answer("plainly_infeasible", None)
         return found
+
+    @property
+    def offered(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._answer("offered", {"map": np.ones(2)})
+        return found
+
+    @property
+    def due(self) -> int:
+        return int(self._answer("due", np.int64(2))) if "due" not in self.how else self.how["due"]
 
     @property
     def first_step(self) -> int | None:
@@ -102,6 +114,19 @@ def nodes(problem: Problem, rng: Any) -> list[str]:
         ("prepare", AttributeError, "its prepare raised AttributeError: as it was told"),
         ("missing", OSError, "its missing raised OSError: as it was told"),
         ("missing", ("a",), "its missing answered 'a'; give Faults"),
+        (
+            "cheap_bounds",
+            (Bound("b", "coast", 2, "all"),),
+            "its cheap_bounds answered Bound.*; give a Bound of cost or",
+        ),
+        (
+            "offered",
+            [1, 1],
+            r"its offered answered \[1, 1\]; give the idle slots of each node by kind of task, such as",
+        ),
+        ("offered", {"map": [1]}, r"its offered answered \{'map': \[1\]\}; give the idle slots"),
+        ("offered", {"maps": [1, 1]}, "its offered answered .*; give the idle slots"),
+        ("due", 1.5, "its due answered 1.5; give a number of tasks"),
     ],
 )
 def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answer: Any, message: str) -> None:
@@ -121,6 +146,8 @@ def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answ
         "first_step": [lambda: stated(problem, "first_step", None)],
         "prepare": [posed],
         "missing": [posed],
+        "offered": [lambda: problem.offered],
+        "due": [lambda: problem.due],
     }
     for call in asked.get(method, calls):
         with pytest.raises(ProblemFailed, match=rf'^the problem "broken" \({__name__}:Broken\): {message}') as caught:
@@ -129,6 +156,48 @@ def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answ
         if isinstance(answer, type):
             assert isinstance(caught.value.__cause__, answer)
             assert re.search(rf"{re.escape(Path(__file__).name)}, line \d+\)", line)
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"name": None}, "name: None is no str"),
+        ({"title": 5}, "title: 5 is no str"),
+        ({"components": ("cost",)}, r"components: 'cost' is no Component\(name, sense, unit\)"),
+        ({"components": Broken.components[0]}, r"components: Component\(.*\) is no tuple of Component\("),
+        ({"parameter_table": ("wake",)}, r"parameter_table: 'wake' is no Parameter\(name, default, parse, doc\)"),
+        ({"requires": "racks"}, "requires: 'racks' is no tuple of str"),
+        ({"proof": "dual"}, "proof: 'dual' is no Proof"),
+        ({"always_feasible": 0}, "always_feasible: 0 is no bool"),
+        (
+            {"title": 5, "proof": "dual", "requires": [3]},
+            r"title: 5 .*; requires: \[3\] is no tuple of str; proof: 'dual'",
+        ),
+    ],
+)
+def test_what_a_class_states(stated: Mapping[str, Any], message: str) -> None:
+    """Tests that whatever a class says wrongly of itself is said when it is posed, all at once."""
+    kind = type("Stating", (Broken,), {"__module__": __name__, **stated})
+    assert re.search(message, str(class_fault(kind)))
+    with pytest.raises(ProblemFailed, match=f"{message}; mend the class|{message}"):
+        kind(posed().instance)
+
+
+def test_what_a_class_does_not_state() -> None:
+    """Tests that attributes and methods that are missing are named together."""
+    kind = type("Bare", (Problem,), {"__module__": "bare", "titel": "a typo"})
+    assert class_fault(kind) == (
+        "bare:Bare does not define components, constraint_violations, missing, name, objective, prepare, proof, title"
+    )
+
+
+def test_a_problem_that_contradicts_itself_is_no_bug() -> None:
+    """Tests that two parts that disagree are the fault of a class from outside, and a bug for a shipped one."""
+    error = BoundViolated("cost 1 is beyond the proved 2")
+    assert contradiction(Lsap(posed().instance), error) is error
+    found = contradiction(posed(), error)
+    assert isinstance(found, ProblemFailed)
+    assert str(found).startswith(f"cost 1 is beyond the proved 2; the definition of {__name__}:Broken and its program")
 
 
 def test_what_a_problem_may_raise() -> None:

@@ -8,7 +8,7 @@ import pytest
 from programmed import Gathering, posed
 
 from optsched.certificates import certify
-from optsched.core.errors import ProblemFailed
+from optsched.core.errors import ProblemFailed, TooLarge
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Limit, Number, Proof, Sense, Termination, Value, Violation
@@ -152,3 +152,13 @@ def test_bug_nothing_was_held_against_a_program_if_placements_at_random_are_infe
     assert false.optimal
     assert false.objective < honest.objective
     assert "the program does not have the feasible placement" in str(certify(NotAtHome(instance), false).contradicted)
+
+
+class Own(Gathering):
+    """Nothing new, but a class of its own."""
+
+
+def test_an_inherited_program_is_named_if_nothing_else_is_left() -> None:
+    """Tests that the mend is named where a class inherits its program and there are too many placements to try."""
+    with pytest.raises(TooLarge, match="Own inherits program from Gathering: define program in Own itself"):
+        solve(Own(posed(0, nodes=12, tasks=20, slots=3).instance))

@@ -127,8 +127,11 @@ def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judge
     if not is_small(problem, most):
         mend = "leave the route out and let optsched choose"
         if record.routes is None and record.models is None:
-            name = type(problem).__name__
-            mend = f"{name} has no other, since no record names models or routes (optsched.core.registry)"
+            kind = type(problem)
+            mend = f"{kind.__name__} has no other, since no record names models or routes (optsched.core.registry)"
+            owner = next((base.__name__ for base in kind.__mro__ if "program" in vars(base)), None)
+            if owner is not None:
+                mend = f"{kind.__name__} inherits program from {owner}: define program in {kind.__name__} itself"
         raise TooLarge(
             f'{problem.name}: route "brute-force" would try {_choices(problem)}^{len(problem.tasks)} placements; it '
             f"takes up to {most:,}, of up to {MOST_TASKS} tasks; {mend}"
