@@ -329,7 +329,7 @@ def test_bug_a_reference_was_unknown_where_a_cheap_bound_is_known() -> None:
 
 def test_cheap_bounds_stand_for_nothing_that_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests where no cheap bound is taken: beside a proved one, where nothing is feasible, where there is none."""
-    assert Reference(Alone(small([[0], [0]]))).cheap is None
+    assert Reference(Alone(small([[0], [0], [0]]))).cheap is None
     large = Alone(small([[0]] * 40, [20, 20]))
     for termination, cheap in ((Termination.INFEASIBLE, None), (Termination.NO_SOLUTION, 2)):
         found = replace(Reference.solved(large).solution, termination=termination)
