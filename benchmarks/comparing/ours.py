@@ -24,7 +24,9 @@ from optsched.core.problem_record import imported
 from optsched.core.registry import record_of
 from optsched.instances.generate import generate
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
+from optsched.problems.programs import Programmed
 from optsched.solvers.compiled import SWITCH, compiles
+from optsched.solvers.profiles import load_profile
 
 #: What a table of costs may hold, for other tools to read it.
 _MOST_CELLS = 2**26
@@ -36,6 +38,9 @@ _SOLVERS = ("highspy", "pyomo", "pulp", "networkx", "numba")
 _INTERIOR = "interior point"
 
 _FILES = (".json", ".json.gz", ".npz")
+
+#: The way that all problems with a program share: HiGHS by its arrays, then prices or a tree.
+_SHARED = "shared program"
 
 #: The default route as it is where numba is not installed.
 _PLAIN = "default, not compiled"
@@ -82,6 +87,8 @@ def prepared(row: Row, folder: Path) -> dict[str, Any]:
     forms = {form: int(cells) for form, cells in _forms(row, problem, folder)}
     if {"matching", "network", "table"} & set(forms) and "arrays" in routes:
         ways.append(f"route arrays, {_INTERIOR}")
+    if isinstance(problem, Programmed):
+        ways.append(_SHARED)
     return {"ways": ways, "forms": forms}
 
 
@@ -175,10 +182,14 @@ def _read(clock: Clock, path: Path) -> dict[str, Any]:
 
 def _solved(clock: Clock, problem: Any, route: str | None, profile: str, folder: Path | None) -> dict[str, Any]:
     from optsched.instances.claim_files import write_claim
-    from optsched.routes import solve
+    from optsched.routes import programs, solve
+    from optsched.routes.call import Call
 
     with clock.phase("solve"):
-        solution = solve(problem, profile, route=route)
+        if route == _SHARED:
+            solution = programs.by_route(Call(problem, "arrays"), load_profile(profile))
+        else:
+            solution = solve(problem, profile, route=route)
     result = {
         "engine": str(solution.solver.get("name", "")),
         "proof": str(solution.certificate),

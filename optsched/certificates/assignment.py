@@ -69,10 +69,6 @@ def lsap_fairness_certificate(
 
 def lsap_fairness_proof(problem: LsapFairness, certificate: Certificate, objective: Value | None) -> Number:
     """The bound on the distance that the certificate proves, given the locality cost of the placement."""
-    if "before" in certificate.data:
-        from optsched.certificates.programs import program_proof  # other assignment problems do not need it
-
-        return program_proof(problem, certificate, objective)
     if certificate.component == "locality-cost":
         return assignment_proof(problem, certificate, objective)
     data = certificate.data

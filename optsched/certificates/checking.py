@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from optsched.certificates.programs import check_programs
+from optsched.certificates.programs import check_programs, program_proof
 from optsched.core.brief import as_argument, several
 from optsched.core.errors import CertificateInvalid, OutOfTime, TooLarge
 from optsched.core.problem_record import imported
@@ -470,10 +470,11 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
     CertificateInvalid
         If the data does not fit its kind, the kind cannot be checked for the problem, or a check is too large.
     """
-    prover = record_of(type(problem)).provers.get(str(certificate.kind))
-    if prover is None:
+    named = record_of(type(problem)).provers.get(str(certificate.kind))
+    by_program = certificate.kind is Proof.DUAL and "before" in certificate.data and isinstance(problem, Programmed)
+    prove: Prover | None = program_proof if by_program else None if named is None else imported(named)
+    if prove is None:
         raise CertificateInvalid(f"{problem.name} has no proof of kind {certificate.kind}")
-    prove: Prover = imported(prover)
     try:
         return prove(problem, certificate, objective)
     except TooLarge as error:

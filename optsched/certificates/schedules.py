@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.latency import latency_proof
-from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown
-from optsched.certificates.trees import Tree, rows_bound
+from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown, written
+from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.core.arrays import Chosen, plain
 from optsched.core.deadline import check
 from optsched.core.errors import CertificateInvalid, TooLarge
@@ -21,6 +21,7 @@ from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
+from optsched.problems.programs import Program
 from optsched.problems.schedule_bounds import (
     MOST_WORK,
     JobAlone,
@@ -58,6 +59,13 @@ def counting_certificate(
     return Certificate(problem.components[0].name, Proof.DUAL, bound, data)
 
 
+def tree_certificate(problem: TimedProblem, program: Program, tree: Tree, claim: Number) -> Certificate:
+    """The certificate that a tree makes over the program of what is worth less than a claim (`within`)."""
+    data = over_rows(tree, program.names.__getitem__)
+    within = written(problem.value_below(claim))
+    return Certificate(problem.components[0].name, Proof.DUAL, claim, {"within": within, **data})
+
+
 def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certificate:
     """The certificate for prices: not all tasks end within `by` steps (`PricedTime.rules_out`)."""
     data = {"by": by, "step": prices.step, "scale": prices.scale, "slot_prices": _columns(prices)}
@@ -80,7 +88,7 @@ def schedule_proof(problem: TimedProblem, certificate: Certificate, objective: V
     """The bound that a certificate proves; its keys show its form."""
     del objective
     data = certificate.data
-    if "before" in data:
+    if "within" in data:
         return _by_program(problem, certificate)
     if "steps" in data and isinstance(problem, JobTimes):
         return _by_cases(problem, data)
@@ -98,13 +106,13 @@ def schedule_proof(problem: TimedProblem, certificate: Certificate, objective: V
 
 
 def _by_program(problem: TimedProblem, certificate: Certificate) -> Number:
-    """The bound that a tree proves (`program_certificate`) over the program of schedules worth less than the claim."""
+    """The bound that a tree proves (`tree_certificate`) over the program of schedules worth less than the claim."""
     if problem.plainly_infeasible is not None:
-        raise CertificateInvalid(f"before: {problem.plainly_infeasible}")
+        raise CertificateInvalid(f"within: {problem.plainly_infeasible}")
     try:
         program = problem.within(problem.value_below(certificate.claim)).program()
     except TooLarge as error:
-        raise CertificateInvalid(f"before: {error}") from error
+        raise CertificateInvalid(f"within: {error}") from error
     limit = max(-_LIMIT, min(ceil(certificate.claim * program.unit), _LIMIT))
     return exact(rows_bound(certificate.data, program.numbers, limit, program.names), program.unit)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import denominator, priced, prices_of
 from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.core.errors import CertificateInvalid
@@ -45,13 +44,11 @@ def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, 
 
 
 def utility_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's tree over the program, or its prices, prove.
+    """The bound that the certificate's prices prove.
 
     For the utilisation, the lowest utility of `objective` is given.
     """
     data = certificate.data
-    if "before" in data:
-        return program_proof(problem, certificate, objective)
     of_maps, of_reduces = _prices(problem, data)
     if certificate.component == "lowest-utility":
         return exact(problem.utility_bound(of_maps, of_reduces), GRID)

@@ -9,8 +9,7 @@ from math import lcm
 
 import numpy as np
 
-from optsched.certificates.programs import program_certificate
-from optsched.certificates.schedules import counting_certificate
+from optsched.certificates.schedules import counting_certificate, tree_certificate
 from optsched.core.arrays import Floats
 from optsched.core.errors import TooLarge
 from optsched.core.placement import MICRO, Schedule
@@ -139,7 +138,7 @@ def _tree(call: Call[TimedProblem], profile: Profile, value: Number, most: int) 
     program = posed.program()
     limit = int(value * program.unit)
     tree = settling_tree(program.numbers, limit, profile.since(call.began), most)
-    return None if tree is None else program_certificate(posed, program, (), tree, limit)
+    return None if tree is None else tree_certificate(call.problem, program, tree, value)
 
 
 def _by_arrays(call: Call[TimedProblem], profile: Profile, start: Schedule) -> Found:

@@ -12,8 +12,7 @@ import pytest
 from over_time import batch, both, crowded, one_job, searched
 
 from optsched.certificates import proved_bound
-from optsched.certificates.programs import program_certificate
-from optsched.certificates.schedules import counting_certificate, ends_alone
+from optsched.certificates.schedules import counting_certificate, ends_alone, tree_certificate
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import MAP, Cluster, Instance, Workload
 from optsched.core.results import Certificate, Number, Proof
@@ -46,7 +45,7 @@ def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
         if tree is None:
             continue
         grown += 1
-        certificate = as_written(program_certificate(posed, program, (), tree, limit))
+        certificate = as_written(tree_certificate(problem, program, tree, optimum))
         assert proved_bound(problem, certificate) == certificate.claim == optimum
         for _ in range(4):
             forged = as_written(certificate)
@@ -73,10 +72,10 @@ ONE, NO_SLOT = (JobTimes(Instance(Cluster(["a"], slots=[n]), Workload(["t"], dur
 
 def test_trees_over_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a tree is refused if no slot is there, or if the program would be too large to build."""
-    data: dict[str, Any] = {"before": [], "multipliers": [], "steps": []}
-    refused(NO_SLOT, data, r"before: .*no slot")
+    data: dict[str, Any] = {"within": 3, "multipliers": [], "steps": []}
+    refused(NO_SLOT, data, r"within: .*no slot")
     monkeypatch.setattr(schedule_program, "_MOST_UNITS", 0)
-    refused(ONE, data, r"before: .*would have up to .* units; give times in coarser units")
+    refused(ONE, data, r"within: .*would have up to .* units; give times in coarser units")
 
 
 def test_windows_prove_the_next_instant() -> None:

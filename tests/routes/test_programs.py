@@ -11,10 +11,13 @@ from optsched.certificates import certify
 from optsched.core.errors import ProblemFailed, TooLarge
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.placement import NONE, Placement
+from optsched.core.registry import SHIPPED, record
 from optsched.core.results import Bound, Component, Limit, Number, Proof, Sense, Termination, Value, Violation
+from optsched.instances.generate import generate
 from optsched.models import programs as models
-from optsched.problems.programs import Program
+from optsched.problems.programs import Program, Programmed
 from optsched.routes import programs, routes_of, solve
+from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile
 
 
@@ -62,6 +65,22 @@ def test_rows_without_entries(nodes: int) -> None:
     size = models.compact_size(problem)
     model = models.build_pyomo(problem)
     assert (size.variables, size.constraints) == (model.nvariables(), model.nconstraints())
+
+
+#: The shipped problems with a program.
+WITH_PROGRAMS = [entry.name for entry in SHIPPED if issubclass(entry.problem_class, Programmed)]
+
+
+@pytest.mark.parametrize("name", WITH_PROGRAMS)
+def test_every_problem_is_proved_by_its_program_alone(name: str) -> None:
+    """Tests that the shared way finds and proves what the default route does, which may know the problem better."""
+    entry = record(name)
+    for seed in range(2):
+        problem = entry.problem_class(generate(entry.family, seed, **entry.sizes))
+        found = programs.by_route(Call(problem, "arrays"), Profile("exact"))
+        assert found.objective == solve(problem).objective
+        assert {each.kind for each in found.certificates} == {Proof.DUAL}
+        assert certify(problem, found).proved
 
 
 def test_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
