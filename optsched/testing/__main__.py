@@ -1,7 +1,7 @@
 """`python -m optsched.testing [PROBLEM ...]`: the contract suite's report, problem by problem.
 
 A line for each problem and check, or with `--table` one Markdown table with a row for each check. `--seeds N` tries the
-instances of the seeds 0 to N - 1; exit code 4 where something is broken, 2 for wrong usage.
+instances of the seeds 0 to N - 1. The exit code is 4 if something is broken, 2 for wrong usage.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from optsched.testing import CHECKS, SEEDS, ContractBroken
 @click.option("--seeds", default=len(SEEDS), show_default=True, type=click.IntRange(1), help="Number of seeds.")
 @click.option("--table", is_flag=True, help="One Markdown table: each check, what it says and which problems keep it.")
 def report(problems: Sequence[str], seeds: int, table: bool) -> None:
-    """Print `ok`, `-` where a check is not about the problem, or what is broken."""
+    """Print `ok`, `-` if a check does not apply to the problem, or what is broken."""
     try:
         chosen = [record(name) for name in problems or records()]
     except UsageError as error:
@@ -47,7 +47,7 @@ def report(problems: Sequence[str], seeds: int, table: bool) -> None:
 
 
 def _kept_by(words: Mapping[str, str]) -> str:
-    """Which problems keep a check: the names of the fewer, those that keep it or those that it is not about.
+    """Which problems keep a check, or to which it does not apply: the shorter of the two lists.
 
     >>> _kept_by({"lsap": "ok", "flow": "ok", "latency": "-"}), _kept_by({"lsap": "ok", "flow": "BROKEN  ..."})
     ('all but latency', '1; BROKEN by flow')

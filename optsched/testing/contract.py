@@ -1,8 +1,8 @@
-"""The contract suite's machinery: small instances with all that can be decided, and the checks that try them.
+"""The contract suite's machinery: small instances with all their decisions, and the checks that try them.
 
-The checks are in the modules next to this one, by what they are about. Each takes a record and seeds, and tries the
-problem on its `cases`. Truth is what trying every decision gives, judged by the problem's own `objective` and
-`violations`: no route, model or enumeration of the package is asked for it. Any check can be run alone.
+The checks are in the modules next to this one, by subject. Each takes a record and seeds, and tries the problem on its
+`cases`. The truth comes from trying every decision, judged by the problem's own `objective` and `violations`, without
+any route, model or enumeration of the package. Each check can be run alone.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 from optsched.routes import solve
 
-#: Instances with more decisions are refused: a record's `sizes` are to be small.
+#: Instances with more decisions are refused: a record's `sizes` should be small.
 MOST_DECISIONS = 20_000
 
-#: Seeds of the instances where nobody names others: of these each shipped problem has some with more to decide.
+#: The default seeds: with them some instances of each shipped problem have more to decide.
 SEEDS = (2, 3)
 
 
 class NoGenerator(ValueError):
-    """A record names no family: there is nothing to try its problem on."""
+    """A record names no family, so there is no instance for its problem."""
 
 
 class Case:
-    """A problem on a small instance, and everything that can be decided there; `name` is how messages call it."""
+    """A problem on a small instance, with all its decisions; `name` is its name in messages."""
 
     def __init__(self, problem: AnyProblem, name: str) -> None:
         self.problem, self.name = problem, name
@@ -65,7 +65,7 @@ class Case:
 
     @property
     def decisions(self) -> dict[Value, Decision]:
-        """The value of every feasible decision as it compares (`minimised`), best first, each with one that has it."""
+        """The value of every feasible decision in comparable form (`minimised`), best first, each with a decision."""
         return {value: held[0] for value, held in self._feasible.items()}
 
     @property
@@ -93,7 +93,7 @@ class Case:
         return [self.problem.minimised(value) for value in front]
 
     def best_of(self, component: int, within: tuple[int, object] | None = None) -> object:
-        """The best that one component can be, where another is no worse than a value; None if nothing is so good."""
+        """The best value of one component, if another is no worse than a value; None if there is no such decision."""
         signs = self.problem.minimised(tuple([1] * len(self.problem.components)))
         fitting = (
             value
@@ -105,7 +105,7 @@ class Case:
 
 
 def columns(decision: Decision) -> list[int]:
-    """The node of each task, and of a schedule its start, or the units on each arc."""
+    """The node of each task, for a schedule also its start; or the units on each arc."""
     if isinstance(decision, NetworkFlow):
         return cast(list[int], decision.units.tolist())
     starts = decision.starts.tolist() if isinstance(decision, Schedule) else []
@@ -113,7 +113,7 @@ def columns(decision: Decision) -> list[int]:
 
 
 def every_decision(problem: AnyProblem) -> Iterator[Decision]:
-    """Each task on each node or nowhere; or each flow or schedule that an optimum may be among, feasible or not."""
+    """Each task on each node or nowhere; or each flow or schedule that may be optimal, feasible or not."""
     if problem.decided is NetworkFlow:
         yield from _Flows(problem.instance).every(0)
         return
@@ -127,7 +127,7 @@ def every_decision(problem: AnyProblem) -> Iterator[Decision]:
 
 
 def number_of_decisions(problem: AnyProblem) -> int:
-    """How many decisions `every_decision` has, or more: counted, not tried."""
+    """How many decisions `every_decision` has at most: counted, not tried."""
     if problem.decided is NetworkFlow:
         return _Flows(problem.instance).number
     if isinstance(problem, ScheduleProblem):
@@ -137,9 +137,9 @@ def number_of_decisions(problem: AnyProblem) -> int:
 
 
 class _Flows:
-    """Flows arc by arc, those without a limit last; the last arc at a node takes what is left there, or one more.
+    """Flows arc by arc, arcs without a limit last; the last arc at a node takes the rest there, or one more.
 
-    Each other arc flows from one less than its lower limit to one more than its capacity: judging has to tell.
+    Each other arc flows from one less than its lower limit to one more than its capacity, to test the judging.
     """
 
     def __init__(self, network: FlowNetwork) -> None:
@@ -156,12 +156,12 @@ class _Flows:
 
     @property
     def number(self) -> int:
-        """How many there are at most."""
+        """The largest possible number of them."""
         free = [arc for position, arc in enumerate(self.order) if position not in self.closing.values()]
         return math.prod(len(self.choices[arc]) for arc in free) * int(2 ** len(self.closing))
 
     def every(self, position: int) -> Iterator[NetworkFlow]:
-        """All that differ in the arcs from a position in the order on."""
+        """All that differ in the arcs from this position in the order on."""
         if position == len(self.order):
             yield NetworkFlow(np.array(self.units, dtype=np.int64))
             return
@@ -182,14 +182,14 @@ class _Flows:
 
 
 class _Schedules:
-    """Tasks in every order of each kind, each on every node, from the earliest instant on that the order allows.
+    """Tasks in every order of each kind, each on every node, from the earliest instant that the order allows.
 
-    A schedule without idle time that could be left out is among them: given its tasks in the order of their starts,
-    none is put later here. The order allows less where a rule is broken, each rule once, so that judging has to tell:
-    a task starts before it is released, a reduce before the maps that it needs, a task though no slot is free.
+    A schedule without avoidable idle time is among them: given its tasks in the order of their starts, none is later
+    here. To test the judging, each rule is broken once, and then the order allows earlier starts: a task before its
+    release, a reduce before the maps that it needs, a task without a free slot.
     """
 
-    #: Which rules hold.
+    #: The rules in force.
     RULES = (("released", "slowstart", "slots"), ("slowstart", "slots"), ("released", "slots"))
 
     def __init__(self, problem: ScheduleProblem) -> None:
@@ -203,7 +203,7 @@ class _Schedules:
         self.takes = [problem.times.on(np.full(self.nodes, row), every).tolist() for row in range(len(self.job))]
         self.room = [problem.room[name].tolist() for name in KINDS]
         runs, kinds = problem.running, problem.instance.workload.kind
-        #: Of what runs at the snapshot its kind, node, job, and when it ends.
+        #: For everything that runs at the snapshot: its kind, node, job and end.
         self.running = list(
             zip(
                 kinds[runs].tolist(),
@@ -216,7 +216,7 @@ class _Schedules:
 
     @property
     def number(self) -> int:
-        """How many there are at most."""
+        """The largest possible number of them."""
         tasks = len(self.problem.tasks)
         orders = math.prod(math.factorial(len(positions)) for positions in self.kinds)
         return int((len(self.RULES) * orders + 1) * self.nodes**tasks + (self.nodes + 1) ** tasks)
@@ -235,7 +235,7 @@ class _Schedules:
             yield self.problem.schedule(np.array(nodes, dtype=np.int64), np.array(starts, dtype=np.int64))
 
     def _starts(self, nodes: Sequence[int], order: Sequence[int], rules: Sequence[str]) -> tuple[int, ...]:
-        """When each task starts, in this order on these nodes: maps come before reduces."""
+        """The start of each task, in this order on these nodes: maps come before reduces."""
         starts, running = [self.problem.now] * len(order), list(self.running)
         latest: dict[tuple[int, int], int] = {}
         for row in order:
@@ -259,24 +259,24 @@ class _Schedules:
 
     @staticmethod
     def _last(running: Sequence[tuple[int, int, int, int]], job: int) -> int:
-        """When the last map of a job ends."""
+        """The end of the last map of a job."""
         return max((end for kind, _, of, end in running if kind == MAP and of == job), default=-NEVER)
 
 
-#: Cases by the problem, what its instance is drawn from, and its parameters: records that share them share a case.
+#: Cases by the problem, the source of its instance, and its parameters: equal records share a case.
 _HELD: dict[str, Case] = {}
 
 
 def forget() -> None:
-    """Forget the cases, and what was found of them, for who changes a definition under the suite's feet."""
+    """Forget the cases and their results, for a test that changes a definition."""
     _HELD.clear()
 
 
 def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
     """A problem with its defaults, and with each variant of its record, on an instance of its family for each seed.
 
-    NoGenerator if the record names no family, TooLarge if there is more to decide than can be tried, InputError if the
-    problem cannot be posed on what the family draws, or nothing is to be decided on all of it.
+    NoGenerator if the record names no family, TooLarge if there are too many decisions to try, InputError if the
+    problem cannot be posed on the family's instances, or no instance has anything to decide.
     """
     if record.family is None or record.family not in FAMILIES:
         mend = "name one that draws instances of the problem (optsched list families), and `sizes` that make them small"
@@ -303,7 +303,7 @@ def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
 
 
 def size_of(problem: AnyProblem) -> int:
-    """How many tasks are to be placed or run, or how many arcs there are."""
+    """The number of tasks to place or run, or of arcs."""
     return len(problem.tasks) if isinstance(problem, Problem | ScheduleProblem) else problem.instance.arcs
 
 
@@ -311,12 +311,12 @@ def size_of(problem: AnyProblem) -> int:
 
 
 class ContractBroken(AssertionError):
-    """A problem does not keep the contract; says which problem, which check, on which instance, and what."""
+    """A problem breaks the contract: which problem, which check, on which instance, and how."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its name, what it says in one line, and which problems it is about."""
+    """One check: its name, its meaning in one line, and the problems to which it applies."""
 
     name: str
     says: str
@@ -324,7 +324,7 @@ class Check:
     applies: Callable[[Record], bool]
 
 
-#: Every check by name, in the order in which they are reported.
+#: Every check by name, in the order of reports.
 CHECKS: dict[str, Check] = {}
 
 
@@ -341,7 +341,7 @@ def check_problem(name: str | Record, seeds: Sequence[int] = SEEDS) -> None:
     Raises
     ------
     ContractBroken
-        At the first thing that is broken: an AssertionError that names problem, check and instance.
+        At the first breach: an AssertionError that names problem, check and instance.
 
     Examples
     --------
@@ -385,7 +385,7 @@ def check(applies: Callable[[Record], bool] = lambda record: True) -> Callable[[
 
 
 def expect(condition: bool, where: str, message: str) -> None:
-    """Raise ContractBroken if something does not hold."""
+    """Raise ContractBroken if a condition does not hold."""
     if not condition:
         raise ContractBroken(f"{where}: {message}")
 
@@ -407,16 +407,16 @@ def placing(case: Case) -> Problem:
 
 
 def listed(value: Sequence[object] | None) -> str:
-    """A value as messages tell it."""
+    """A value as messages show it."""
     return "nothing" if value is None else ", ".join(map(str, value))
 
 
-#: What `solved` found, while its case is held.
+#: The solutions of `solved`, while their case exists.
 _SOLVED: WeakKeyDictionary[Case, dict[str | None, Solution]] = WeakKeyDictionary()
 
 
 def solved(case: Case, route: str | None = None) -> Solution:
-    """The solution of a case by a route, or the usual one; solved once, since several checks are about it."""
+    """The solution of a case by a route, by default the usual one; solved once, since several checks use it."""
     found = _SOLVED.setdefault(case, {})
     if route not in found:
         found[route] = solve(case.problem, route=route)
@@ -424,7 +424,7 @@ def solved(case: Case, route: str | None = None) -> Solution:
 
 
 def with_usual(seeds: Sequence[int]) -> list[int]:
-    """The seeds, after those that show what an instance or two may not: for what has to be seen somewhere."""
+    """The given seeds after the usual ones, for checks of which one or two instances would show too little."""
     return list(dict.fromkeys((*SEEDS, *seeds)))
 
 
@@ -444,7 +444,7 @@ def right(problem: AnyProblem, solution: Solution, best: Value | None, where: st
 
 
 def certified(problem: AnyProblem, claimed: Any, tried: Enumerated, checkable: bool, where: str) -> None:
-    """What was found holds: by its certificates alone, if all can be checked, else by trying everything."""
+    """A solution holds: by its certificates alone, if all can be checked, else by trying everything."""
     verdict = certify(problem, claimed, enumerated=tried)
     expect(verdict.valid, where, f"contradicted: {'; '.join(verdict.contradicted)}")
     expect(verdict.proved, where, f"not proved: {'; '.join(verdict.unproved)}")
@@ -453,6 +453,6 @@ def certified(problem: AnyProblem, claimed: Any, tried: Enumerated, checkable: b
 
 
 def is_beyond(case: Case, position: int, value: Any) -> bool:
-    """Whether a claimed bound of the component at a position is more than is true."""
+    """Whether a claimed bound of the component at a position exceeds the truth."""
     assert case.best is not None
     return not case.problem.components[position].at_least(case.best[position], value)

@@ -1,4 +1,4 @@
-"""Contract checks of frontiers and gaps: Pareto-optimal points, heuristics, rivals of a claim, what explains a gap."""
+"""Contract checks of frontiers and gaps: Pareto-optimal points, heuristics, rivals of a claim, explanations."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _there_and_back(front: Frontier, instance: Any) -> Frontier:
-    """Write to an archive, and from there to a file of JSON; returns what is left of it."""
+    """Write to an archive, and from there to a JSON file; returns what remains of it."""
     with tempfile.TemporaryDirectory() as folder:
         for path in (Path(folder, "claim.npz"), Path(folder, "claim.json")):
             write_claim(front, instance, path)
@@ -122,7 +122,7 @@ def _there_and_back(front: Frontier, instance: Any) -> Frontier:
 
 
 def _false_frontiers(case: Case, frontier: Frontier) -> Iterator[tuple[str, Frontier]]:
-    """Frontiers with something changed that makes them false, and what it is."""
+    """Frontiers with a change that makes them false, and the change."""
     points = frontier.points
     for position, point in enumerate(points):
         rest = points[:position], points[position + 1 :]
@@ -145,7 +145,7 @@ def _false_frontiers(case: Case, frontier: Frontier) -> Iterator[tuple[str, Fron
 
 
 def _certified(problem: AnyProblem, point: FrontierPoint, before: Value | None, where: str) -> set[str]:
-    """The components that a point's certificates prove; they are of its value and of what is before it.
+    """The components that a point's certificates prove; they are of its value and of the previous point.
 
     The first is about what is as good as the point before in the second component: what is worse in the first is not,
     or what is better in the second is not where the first is better.
@@ -211,7 +211,7 @@ def check_heuristics(record: Record, seeds: Sequence[int]) -> None:
                 raise ContractBroken(f"{case.name}, {entry.name}: {error}") from error
             expect(report.error is None, case.name, f"{entry.name}: {report.error}")
             if times(record):
-                waits = entry.batch is not None and report.status == "starved"  # it puts tasks where no slot is
+                waits = entry.batch is not None and report.status == "starved"  # it puts tasks on nodes without slots
                 violations = "; ".join(map(str, report.violations))
                 expect(report.feasible or waits, case.name, f"{entry.name}: {violations}")
                 continue
@@ -235,14 +235,14 @@ def check_rivals(record: Record, seeds: Sequence[int]) -> None:
             if held is not None and not wrong:
                 found += 1
                 value = case.problem.minimised(case.problem.evaluate(held))
-                # Of schedules only those are tried that no idle time could be left out of.
+                # Only schedules without avoidable idle time are tried.
                 known = value >= next(iter(case.decisions)) if times(record) else value in case.decisions
                 expect(known, f"{case.name}, {rival}", f"{listed(value)} is no value")
         expect(found > 0, rival, "finds nothing that is feasible on any instance")
 
 
 def _decision_of(rival: str, case: Case) -> Decision | None:
-    """The decision of a rival: a quick heuristic, or a function."""
+    """The decision of a rival: of a quick heuristic, or of a function."""
     if ":" in rival:
         found: Decision | None = imported(rival)(case.problem)
         return found
@@ -262,7 +262,7 @@ def check_locality(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _local(case: Case, placement: Any) -> dict[str, dict[str, int]] | None:
-    """Tasks by kind and nearness, counted by the file: a map's data is on its replicas, a reduce's where maps ran."""
+    """Tasks by kind and locality, counted from the file: a map's data is on its replicas, a reduce's where maps ran."""
     problem: Any = case.problem
     document = to_document(problem.instance)
     nodes, tasks = document["nodes"], document["tasks"]
@@ -288,9 +288,9 @@ def _local(case: Case, placement: Any) -> dict[str, dict[str, int]] | None:
     return counts
 
 
-# Explanations: own costs, chains of moves and their gains, conflicts if nothing is feasible ---------------------------
+# Explanations: own costs, chains of moves with gains, conflicts if nothing is feasible -------------------------------
 
-#: The way to an optimum is explained from this many placements of a case, spread over all values.
+#: The number of placements of a case, spread over all values, from which the way to an optimum is explained.
 _BEGUN = 6
 
 
@@ -331,9 +331,9 @@ def check_explanation(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _check_explained(problem: Problem, here: Placement, there: Placement, where: str, optima: list[Placement]) -> None:
-    """Make the moves one chain after another, and each that is independent also alone; hold their number to the least.
+    """Make the moves chain by chain, and each independent chain also alone; check that their number is the least.
 
-    All `optima` are given. Where there are several components, those count that place as many tasks of each label.
+    `optima` has all of them. With several components, only those count that place as many tasks of each label.
     """
     found = difference(problem, here, there)
     own = own_costs_of(problem)
@@ -348,7 +348,7 @@ def _check_explained(problem: Problem, here: Placement, there: Placement, where:
             if not several or np.array_equal(np.sort(labels[problem.nodes_of(best) != NONE]), placed)
         )
         moves = sum(len(chain.positions) for chain in found.chains)
-        # With several components an optimum that places other tasks may be nearer still: moves that gain nothing go.
+        # With several components an optimum that places other tasks may be nearer: then moves that gain nothing vanish.
         fewest = moves <= least if several else moves == least
         expect(fewest, where, f"{moves} tasks move, where an optimum moves {least}")
     start = problem.objective(here)
@@ -387,7 +387,7 @@ def check_conflict(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _conflicting(problem: Problem, where: str, counted: bool) -> None:
-    """Try all placements of the tasks that are named, and of these without each one of them."""
+    """Try all placements of the named tasks, and of these without each one of them."""
     found = explain(problem).conflict
     expect(found is not None and found.irreducible, where, "no irreducible conflict is found")
     assert found is not None

@@ -185,12 +185,12 @@ def check_no_time(record: Record, seeds: Sequence[int]) -> None:
             expect(found.complete == (found.values == case.front), case.name, "no time: complete is not what it is")
 
 
-# Instances made of another one ----------------------------------------------------------------------------------------
+# Instances made from another one --------------------------------------------------------------------------------------
 
-#: What `short_of_room` found for some seeds, while their first case is held.
+#: The results of `short_of_room` for some seeds, while their first case exists.
 _SHORT: WeakKeyDictionary[Case, dict[tuple[int, ...], Case | None]] = WeakKeyDictionary()
 
-#: Seeds among which one must draw an instance that scarce room makes infeasible, where the given ones do not.
+#: Further seeds: one of them must draw an instance that scarce room makes infeasible, if the given seeds do not.
 _SEEDS_FOR_SCARCE = 10
 
 Document = dict[str, Any]
@@ -203,7 +203,7 @@ def _again(problem: AnyProblem, document: Document, **parameters: Any) -> AnyPro
 
 
 def permuted(problem: AnyProblem, rng: np.random.Generator, kept: Collection[str] = ()) -> AnyProblem:
-    """The problem with nodes, tasks and arcs in another order, but for parts that are kept, and matrices to match."""
+    """The problem with nodes, tasks and arcs in another order, except kept parts, and with matrices to match."""
     document, order = to_document(problem.instance), dict[str, list[int]]()
     for part in ("nodes", "tasks", "arcs"):
         records = document.get(part, [])
@@ -215,7 +215,7 @@ def permuted(problem: AnyProblem, rng: np.random.Generator, kept: Collection[str
 
 
 def _times(value: Any, factor: Fraction) -> Any:
-    """What is written, multiplied as the decimal that it is: 0.3 is a tenth of 3; lists and objects entry by entry."""
+    """A value multiplied as the decimal that is written: 0.3 is a tenth of 3; lists and objects entry by entry."""
     if isinstance(value, list | tuple):
         return [_times(entry, factor) for entry in value]
     if isinstance(value, dict):
@@ -225,7 +225,7 @@ def _times(value: Any, factor: Fraction) -> Any:
 
 
 def _known_fields(problem: AnyProblem) -> dict[str, set[str]]:
-    """The keys of the records of each part of the document that holds the problem's instance."""
+    """The keys of the records of each part of the document of the problem's instance."""
     kind = NetworkDocument if isinstance(problem.instance, FlowNetwork) else InstanceDocument
     kinds = schema(kind)["$defs"]
     held = {part: said.get("items", said) for part, said in kinds[kind.__name__]["properties"].items()}
@@ -235,7 +235,7 @@ def _known_fields(problem: AnyProblem) -> dict[str, set[str]]:
 
 
 def scaled(problem: AnyProblem, law: Scaling, factor: Fraction) -> AnyProblem:
-    """The problem in other units; ValueError if the law names what does not exist, or nothing that is there."""
+    """The problem in other units; ValueError if the law names unknown fields, or none of this document."""
     known = _known_fields(problem)
     strange = [
         f"{part}.{name}" for part, names in law.fields.items() for name in names if name not in known.get(part, ())
@@ -260,7 +260,7 @@ def scaled(problem: AnyProblem, law: Scaling, factor: Fraction) -> AnyProblem:
 
 
 def emptied(problem: AnyProblem) -> list[AnyProblem]:
-    """The problem without tasks, and with all of them finished, where it can be posed; or without arcs and supplies."""
+    """The problem without tasks, and with all tasks finished, if it can be posed; or without arcs and supplies."""
     document = to_document(problem.instance)
     if "arcs" in document:
         bare = [{**node, "supply": 0} for node in document["nodes"]]
@@ -278,7 +278,7 @@ def emptied(problem: AnyProblem) -> list[AnyProblem]:
 
 
 def starved(problem: AnyProblem) -> AnyProblem:
-    """The problem without room: no slots, no capacities; in a network a node that nothing leaves has a unit to send."""
+    """The problem without room: no slots, no capacities; in a network a node without ways out has a supply."""
     document = to_document(problem.instance)
     if "arcs" in document:
         taken = {node["id"] for node in document["nodes"]}
@@ -295,7 +295,7 @@ def starved(problem: AnyProblem) -> AnyProblem:
 
 
 def counting(problem: AnyProblem) -> AnyProblem:
-    """The problem with a demand of one of every task for every resource, so that nodes only count their tasks."""
+    """The problem in which each task demands one of every resource, so that nodes only count their tasks."""
     document = to_document(problem.instance)
     demand = document.get("pairs", {}).get("demand", {})
     for name, rows in demand.items():
@@ -304,14 +304,14 @@ def counting(problem: AnyProblem) -> AnyProblem:
 
 
 def tightened(problem: AnyProblem, number: int = 0) -> Iterator[AnyProblem]:
-    """The problem with less and less room, until there is none; the number says where it is taken away first."""
+    """The problem with less and less room, until there is none; the number says where room is removed first."""
     rng, document = np.random.default_rng(number), to_document(problem.instance)
     while _lessened(document, rng):
         yield _again(problem, document)
 
 
 def scarce(problem: AnyProblem) -> Iterator[AnyProblem]:
-    """The problem with so little room that nothing is feasible, though no task or node alone shows it."""
+    """The problem with so little room that nothing is feasible, although no single task or node shows it."""
     for number in range(6):
         last = None
         for changed in tightened(problem, number):
@@ -326,7 +326,7 @@ def scarce(problem: AnyProblem) -> Iterator[AnyProblem]:
 def short_of_room(record: Record, seeds: Sequence[int]) -> Case | None:
     """The first small instance of a problem that scarce room makes infeasible; None if there is none.
 
-    Where the seeds draw none, ten more are tried. It is looked for once: all decisions of many instances are tried.
+    If the seeds draw none, ten more are tried. The search runs once: it tries all decisions of many instances.
     """
     known = _SHORT.setdefault(cases(record, seeds)[0], {})
     if tuple(seeds) not in known:
@@ -341,7 +341,7 @@ def short_of_room(record: Record, seeds: Sequence[int]) -> Case | None:
 
 
 def _lessened(document: Document, rng: np.random.Generator) -> bool:
-    """Take some room away, in place: a slot, a part of a capacity, units of an arc; False if there is none left."""
+    """Remove some room, in place: a slot, a part of a capacity, units of an arc; False if none is left."""
     rooms: list[tuple[Document, str, float]] = []
     sent = sum(max(0, node.get("supply", 0)) for node in document["nodes"])
     for arc in document.get("arcs", []):

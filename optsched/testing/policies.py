@@ -1,9 +1,9 @@
-"""The contract of policies: after any history a policy decides as one that begins with the present.
+"""The contract of policies: after any history a policy decides like one that begins now.
 
-A policy lives through a drawn history: jobs arrive, tasks are released, start, finish and return, nodes are lost, come
-back and have other slots. After every event it is held against another that is started on the present view and recalls
-the first one's memory (`Policy.memory`). What may be drawn is tried out, so that not single answers are compared but
-how likely each is. A policy that misses an event counts on with the past, and differs sooner or later.
+A policy goes through a drawn history. Jobs arrive; tasks are released, start, finish and return; nodes are lost, come
+back and have other slots. After every event it is compared with another policy that starts on the present view and gets
+the first one's memory (`Policy.memory`). All possible draws are tried, so the comparison is of the probability of each
+answer, not of single answers. A policy that misses an event relies on the past, and sooner or later differs.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from optsched.testing.contract import ContractBroken
 
 __all__ = ["Dice", "History", "check_policy", "drawn_snapshot", "law"]
 
-#: Ways to draw that are tried for one offer; of an offer with more nothing is compared.
+#: The most ways to draw that are tried for one offer; offers with more are not compared.
 MOST_WAYS = 400
 
-#: What may happen next, and how often.
+#: The possible events, and their weights.
 _HAPPENS = {"offer": 10, "finish": 5, "return": 1, "lose": 1, "back": 1, "resize": 1, "arrive": 2, "release": 1}
 
 
 class Dice(np.random.Generator):
-    """A generator that draws, or whose `integers(n)` and `random()` are what a script says, one way after another.
+    """A generator that draws, or whose `integers(n)` and `random()` follow a script, one way after another.
 
-    What `random()` gives is only compared: with `p`, it is below with probability `p`. Everything else draws.
+    The result of `random()` is only compared: it is below `p` with probability `p`. Everything else draws.
     """
 
     def __init__(self, seed: int) -> None:
@@ -64,11 +64,11 @@ class Dice(np.random.Generator):
         self.others: list[tuple[int, ...]] = []
 
     def follow(self, script: tuple[int, ...] | None) -> None:
-        """Draw as a script says, then the first of what is possible; None: at random again."""
+        """Draw as a script says, then the first possibility; None: at random again."""
         self._script, self._taken, self.likely, self.others = script, [], 1.0, []
 
     def pick(self, shares: Sequence[float]) -> int:
-        """A number below that of the shares: the next of the script."""
+        """A number below the number of shares: the next one of the script."""
         assert self._script is not None
         at = len(self._taken)
         chosen = self._script[at] if at < len(self._script) else 0
@@ -79,21 +79,21 @@ class Dice(np.random.Generator):
         return chosen
 
     def integers(self, low: Any, high: Any = None, size: Any = None, **others: Any) -> Any:  # type: ignore[override]
-        """As numpy's; one number is the script's."""
+        """As in numpy; a single number comes from the script."""
         if self._script is None or size is not None or others:
             return super().integers(low, high, size, **others)
         begin, end = (0, low) if high is None else (low, high)
         return int(begin) + self.pick([1 / (end - begin)] * int(end - begin))
 
     def random(self, size: Any = None, **others: Any) -> Any:  # type: ignore[override]
-        """As numpy's; one number is compared as the script says."""
+        """As in numpy; a single number is compared as the script says."""
         if self._script is None or size is not None or others:
             return super().random(size, **others)
         return _Chance(self)
 
 
 class _Chance(float):
-    """A number between 0 and 1 that is decided as it is compared."""
+    """A number between 0 and 1 that is decided when it is compared."""
 
     _dice: Dice
 
@@ -114,7 +114,7 @@ class _Chance(float):
 
 
 def law(policy: Any, offer: Offer, view: View, dice: Dice) -> dict[tuple[int, ...], float] | None:
-    """How likely each answer to an offer is, rounded; None if there are too many ways to draw. Nobody starts."""
+    """The rounded probability of each answer to an offer; None if there are too many ways to draw. No task starts."""
     shared = {id(part): part for part in _parts(view)} | {id(dice): dice}
     found: Counter[tuple[int, ...]] = Counter()
     ways: list[tuple[int, ...]] = [()]
@@ -134,7 +134,7 @@ def law(policy: Any, offer: Offer, view: View, dice: Dice) -> dict[tuple[int, ..
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """A view and all that it holds, which copies of a policy share."""
+    """A view and all its parts, which copies of a policy share."""
     yield value
     if isinstance(value, View | Part):
         for column in fields(value):  # type: ignore[arg-type]
@@ -142,23 +142,23 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 class History:
-    """A policy's history, drawn step by step; a step is one event, or an offer and the starts that it brings.
+    """A policy's history, drawn step by step; a step is one event, or an offer and its starts.
 
     Parameters
     ----------
     problem
         What is scheduled.
     policy
-        It is started, offered slots and sent every event.
+        It is started, gets offers of slots, and is notified of every event.
     seed
-        Of what happens, and of the policy's draws.
+        Of the events, and of the policy's draws.
     observer
-        Called after each event that the policy was notified of.
+        Called after each event of which the policy was notified.
 
     Attributes
     ----------
     hearing
-        The event that the policy is being notified of; None between events.
+        The event of which the policy is being notified; None between events.
     """
 
     hearing: Event | None = None
@@ -166,7 +166,7 @@ class History:
     def __init__(self, problem: TaskProblem[Any], policy: Any, seed: int, observer: Callable[[Event], None]) -> None:
         self._rng, self._observer = np.random.default_rng([seed, 1]), observer
         workload, tasks = problem.instance.workload, problem.tasks
-        # Of the jobs that wait with reduces, those of every second or so may not start them yet.
+        # About every second job that waits with reduces may not start them yet.
         jobs = self._rng.random(len(workload.job_ids) + 1) < 0.5
         jobs[-1] = False  # tasks without a job
         held = tasks[(workload.kind[tasks] == REDUCE) & jobs[workload.job[tasks]]]
@@ -177,7 +177,7 @@ class History:
         _of(policy, "start")(self.known.view, self.dice)
 
     def step(self) -> None:
-        """Let one thing happen, if it can. A running map may have gone on meanwhile; no event says so."""
+        """Let one event happen, if possible. A running map may have progressed meanwhile; no event reports that."""
         self._progress()
         what = self._rng.choice(list(_HAPPENS), p=np.array(list(_HAPPENS.values())) / sum(_HAPPENS.values()))
         getattr(self, f"_{what}")()
@@ -192,7 +192,7 @@ class History:
         return int(values[self._rng.integers(len(values))])
 
     def offers(self) -> list[Offer]:
-        """One for each node with free slots of a kind for which a task waits."""
+        """One offer for each node with free slots of a kind for which a task waits."""
         known = self.known
         return [
             Offer(known.time, node, kind, known.room[kind][node])
@@ -216,7 +216,7 @@ class History:
         return np.flatnonzero(np.isin(self.known.view.status, wanted))
 
     def _finish(self) -> None:
-        """Let some time pass, but no arrival, and end a task."""
+        """Let some time pass, without an arrival, and end a task."""
         known, time = self.known, self.known.time + float(self._rng.integers(1, 4))
         known.time = time if known.complete else min(time, float(np.nextafter(known.next_arrival, known.time)))
         if len(running := self._of_status(RUNNING)):
@@ -273,7 +273,7 @@ def _of(policy: Any, method: str) -> Any:
 
 
 def drawn_snapshot(seed: int) -> Instance:
-    """A small instance of the family `mixed` where tasks run already, some have no job, and some jobs arrive later."""
+    """A small instance of the family `mixed` with running tasks, some tasks without a job, and later arrivals."""
     rng = np.random.default_rng(seed)
     sizes = {"nodes": 4, "racks": 3, "datacenters": 2, "tasks": 7, "reduces": 3, "jobs": 3, "groups": 2, "slots": 2}
     drawn = generate("mixed", seed=seed, **sizes)
@@ -288,7 +288,7 @@ def drawn_snapshot(seed: int) -> Instance:
 
 
 def _running(rng: np.random.Generator, cluster: Cluster, workload: Workload) -> State:
-    """A state in which some tasks of jobs that are there run, each in a slot, and some have finished."""
+    """A state in which some tasks of arrived jobs run, each in a slot, and some have finished."""
     free = [cluster.slots.copy(), cluster.reduce_slots.copy()]
     status, node = np.full(len(workload), PENDING), np.full(len(workload), NONE)
     there = np.append(workload.arrival <= 0, True)[workload.job]
@@ -309,16 +309,16 @@ def check_policy(
     steps: int = 25,
     **parameters: Any,
 ) -> None:
-    """Let a policy live through histories, and compare it after every event with one that begins then.
+    """Let a policy go through histories, and compare it after every event with one that begins then.
 
     Parameters
     ----------
     policy
         As `optsched.heuristics.heuristic` takes it.
     seeds
-        Of the instances and histories: the number of them for each problem.
+        Of the instances and histories: their number for each problem.
     problems
-        Those to schedule for; by default those that it names itself and that offer slots.
+        The problems to schedule for; by default those that the policy names itself and that offer slots.
     steps
         Of each history.
     **parameters
@@ -365,7 +365,7 @@ def check_policy(
 
 
 def _posed(name: str, seed: int) -> TaskProblem[Any] | None:
-    """The problem on a snapshot of ours, or where that lacks its fields on an instance of its own family."""
+    """The problem on a snapshot of `drawn_snapshot`, or if that lacks its fields on an instance of its own family."""
     record = registry.record(name)
     kind: Any = record.problem_class
     if not issubclass(kind, TaskProblem):
@@ -408,7 +408,7 @@ def _live(
 
 
 def _difference(history: History, fresh: Any, number: int) -> str | None:
-    """How a policy with a history differs from one that begins now; another offer is asked each time."""
+    """The difference between a policy with a history and one that begins now; each time another offer is made."""
     lived, known, dice = history.policy, history.known, history.dice
     _of(fresh, "start")(known.view, dice)
     remembered = _of(lived, "memory")()

@@ -1,4 +1,4 @@
-"""Contract checks of programs: what they find, for any objective, at each limit, from a start, and as files."""
+"""Contract checks of programs: their results for any objective, at each limit, from a start, and as files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from optsched.testing.contract import Case, cases, check, columns, every_decisio
 #: The programs of a module of models: the compact one and the paper's own.
 KINDS = ("build_pyomo", "build_pulp")
 
-#: Objectives that are drawn for each program next to its own, and what an integer is at most under them.
+#: The number of drawn objectives for each program in addition to its own, and the largest value of an integer then.
 _DRAWN, _MOST = 2, 1000
 
 
@@ -66,7 +66,7 @@ def _befores(case: Case) -> Iterator[tuple[Any, ...]]:
 
 
 class Program:
-    """One program of a problem: a model of one kind, without a limit or at one, which is built when it is asked for.
+    """One program of a problem: a model of one kind, without a limit or at one, built when it is needed.
 
     The builder gets the `options`, by default the limit.
     """
@@ -81,14 +81,14 @@ class Program:
         self.options = ({} if limit is None else {"limit": limit}) if options is None else options
         self.where = ", ".join([case.name, kind, *(f"{key}={value}" for key, value in self.options.items())])
         self.meaning = about(case.problem, limit is not None)
-        #: The component that is its objective, and the truth of it.
+        #: The component that is its objective, and its true optimum.
         self.component = case.problem.components.index(self.meaning.component)
         within = None if limit is None or record.limit is None else (record.limit.component, limit)
         self.truth = case.best_of(self.component, within)
 
     @cached_property
     def model(self) -> Any:
-        """What the module of models builds."""
+        """The program of the module of models."""
         return getattr(self.module, self.kind)(self.case.problem, **self.options)
 
     def solved(self, start: Any = None, presolve: bool = True) -> Any:
@@ -103,19 +103,19 @@ class Program:
         return run(self.model, profile, start)
 
     def value(self, outcome: Any, where: str) -> Fraction:
-        """What an optimum is worth, in the units of the component."""
+        """The value of an optimum, in the units of the component."""
         expect(outcome.status is Termination.OPTIMAL, where, str(outcome.status))
         return self.meaning.of(outcome.objective)
 
     def finds_truth(self, start: Any = None, where: str | None = None) -> None:
-        """It finds its truth, from a start if there is one."""
+        """The program finds the true optimum, from a start if there is one."""
         value = self.value(self.solved(start), where or self.where)
         expect(agrees(value, self.truth), where or self.where, f"finds {float(value)}, the truth is {self.truth}")
 
     def decoded(self, where: str, by_costs: Sequence[str] = ()) -> Any:
-        """What its decision is worth in the component; it must be feasible and within the limit.
+        """The value of its decision in the component; the decision must be feasible and within the limit.
 
-        Where the objective is another one, what only the costs keep (`by_costs`) may be violated.
+        If the objective is another one, the rules that only the costs enforce (`by_costs`) may be violated.
         """
         problem = self.case.problem
         decision = self.module.decode(self.model, problem)
@@ -144,20 +144,20 @@ def programs(record: Record, case: Case) -> Iterator[Program]:
             program = Program(record, case, kind, limit, {**given, **way})
             try:
                 assert program.model is not None
-            except UsageError as error:  # nothing is feasible for a plain reason
+            except UsageError as error:  # an obvious reason makes everything infeasible
                 expect(program.truth is None, program.where, f"is refused: {error}")
             else:
                 yield program
 
 
 def limit_of(record: Record, value: Any) -> Any:
-    """A limit as the models of a problem take it."""
+    """A limit in the form that the models of a problem take."""
     assert record.limit is not None
     return int(value) if record.limit.denominator == 1 else value
 
 
 def agrees(value: float | Fraction, truth: Any) -> bool:
-    """Whether a solver's number is the truth, but for its tolerance."""
+    """Whether a solver's number equals the truth, within its tolerance."""
     return abs(float(value) - float(truth)) <= 1e-6 * max(1.0, abs(float(truth)))
 
 
@@ -175,7 +175,7 @@ def check_models(record: Record, seeds: Sequence[int]) -> None:
 
 
 def right_program(program: Program) -> None:
-    """A program finds its truth, and for any objective a feasible decision."""
+    """A program finds its true optimum, and for any objective a feasible decision."""
     where, problem = program.where, program.case.problem
     if program.truth is None:
         outcome = program.solved()
@@ -188,7 +188,7 @@ def right_program(program: Program) -> None:
     for draw in range(_DRAWN):
         _draw_objective(program.model, np.random.default_rng(draw))
         outcome = program.solved()
-        if outcome.status is Termination.INFEASIBLE:  # it is feasible: highspy 1.15's presolve says otherwise of some
+        if outcome.status is Termination.INFEASIBLE:  # it is feasible, but the presolve of highspy 1.15 sometimes errs
             outcome = program.solved(presolve=False)
         program.value(outcome, f"{where}, another objective")
         by_costs = getattr(program.module, "KEPT_BY_COSTS", ()) if left_out else ()
@@ -196,12 +196,12 @@ def right_program(program: Program) -> None:
 
 
 def _room(bound: float | None) -> float:
-    """What a variable without a bound may be at most where its objective is drawn: more than the optimum has."""
+    """The largest value of an unbounded variable under a drawn objective: more than the optimum has."""
     return max(_MOST, 2 * (bound or 0))
 
 
 def _draw_objective(model: Any, rng: np.random.Generator) -> None:
-    """Give a program another objective: drawn costs, of either sign, of its integers, or of all where it has none."""
+    """Give a program another objective: drawn costs, of either sign, of its integers, or of all if it has none."""
     import pulp
     import pyomo.environ as pyo
 
@@ -215,7 +215,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
                 variable.upBound = _room(variable.varValue)
         model.sense = pulp.LpMinimize
         model.setObjective(pulp.lpSum(int(rng.integers(-9, 10)) * variable for variable in held))
-        remember(model, per_pair=True)  # these bounds are no constraint that might mean something else
+        remember(model, per_pair=True)  # these bounds are no constraint that might have another meaning
         return
     listed = list(model.component_data_objects(pyo.Var))
     whole = [variable for variable in listed if not variable.is_continuous()] or listed
@@ -225,7 +225,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     for objective in list(model.component_objects(pyo.Objective)):
         model.del_component(objective)
     model.drawn = pyo.Objective(expr=sum(int(rng.integers(-9, 10)) * variable for variable in whole))
-    remember(model, is_per_pair(model))  # of this objective nothing is promised but what is feasible
+    remember(model, is_per_pair(model))  # with this objective only feasibility is promised
 
 
 def _takes_limit(record: Record) -> bool:
@@ -260,7 +260,7 @@ def check_limits(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _between(record: Record, case: Case, value: Fraction) -> None:
-    """A limit between two values is one like any other, or refused where limits are whole numbers."""
+    """A limit between two values is valid like any other, or refused if limits are whole numbers."""
     limit = record.limit
     assert limit is not None
     if limit.denominator is not None:
@@ -282,7 +282,7 @@ def check_starts(record: Record, seeds: Sequence[int]) -> None:
     """A model fixed at a decision is worth what the decision is. From a partial one it finds the optimum."""
     for case in cases(record, seeds):
         held = list(case.decisions.values())
-        for decision in held[1:2] or held:  # the second best: what is left to the solver would become the best
+        for decision in held[1:2] or held:  # the second best: the rest, left to the solver, would become the best
             limits: list[Any] = [None]
             if record.limit is not None:
                 limits.append(limit_of(record, case.problem.objective(decision)[record.limit.component]))
@@ -296,9 +296,9 @@ def check_starts(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _at_start(program: Program, decision: Decision) -> None:
-    """Held at what a decision starts with, a program has a solution, and it is worth what the decision is.
+    """Fixed at the start values of a decision, a program has a solution, with the decision's value.
 
-    A schedule may be worth more there: it starts as early as the order of its tasks allows.
+    A schedule may have a better value there: it starts as early as the order of its tasks allows.
     """
     problem, component = program.case.problem, program.component
     where = f"{program.where}, start {columns(decision)}"
@@ -312,7 +312,7 @@ def _at_start(program: Program, decision: Decision) -> None:
 
 
 def _from_unfinished(program: Program, decision: Decision) -> None:
-    """What is found from a decision that lacks its last task, or from one with all tasks on the first node."""
+    """The result from a decision without its last task, or from one with all tasks on the first node."""
     problem = program.case.problem
     if not isinstance(problem, Problem):
         return
@@ -325,7 +325,7 @@ def _from_unfinished(program: Program, decision: Decision) -> None:
 
 
 def _hold(model: Any, start: Any) -> None:
-    """Let a program's variables be what a start says."""
+    """Fix a program's variables at the values of a start."""
     import pulp
 
     from optsched.models.base import is_per_pair, remember
@@ -337,7 +337,7 @@ def _hold(model: Any, start: Any) -> None:
     else:
         for variable, value in start.items():
             variable.fix(value)
-    remember(model, is_per_pair(model))  # it is no constraint that might mean something else
+    remember(model, is_per_pair(model))  # it is no constraint that might have another meaning
 
 
 # Files: programs as LP and MPS, networks as DIMACS -------------------------------------------------------------------
@@ -364,7 +364,7 @@ def check_export(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _by_networks(record: Record) -> bool:
-    """Whether the problem is posed on a network, or is one by its record, or by that of another with its routes."""
+    """Whether the problem is posed on a network, or is one by its record, or by a record with the same routes."""
     same = (entry for entry in records().values() if record.routes is not None and entry.routes == record.routes)
     return record.problem_class.posed_on is FlowNetwork or any(entry.network for entry in (record, *same))
 

@@ -1,4 +1,4 @@
-"""Contract checks of what is defined, found and proved: records, enumerations, solutions, bounds, certificates."""
+"""Contract checks of definitions, results and proofs: records, enumerations, solutions, bounds, certificates."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def check_enumeration(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _of_schedules(record: Record, seeds: Sequence[int]) -> None:
-    """The enumeration of schedules gives feasible ones, with their values, and the best value is among them."""
+    """The enumeration of schedules yields feasible ones with their values, including the best value."""
     expect(record.enumeration is not None, record.problem, "names no enumeration, without which none is known")
     for case in cases(record, seeds):
         problem: Any = case.problem
@@ -158,7 +158,7 @@ def check_each_placement(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _equals(problem: Problem) -> list[str]:
-    """A text of what an instance says of each task to place, but for its id: the same for equals."""
+    """A text with everything an instance says of each task to place, except its id: equal for equal tasks."""
     document = to_document(problem.instance)
     pairs, shuffle = document.get("pairs", {}), document.get("shuffle", [])
     tables = [pairs["cost"], *pairs.get("demand", {}).values()] if pairs else []
@@ -239,7 +239,7 @@ def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _with_long_numbers(solution: Solution) -> Solution:
-    """The solution with the longest numbers that files hold for values, bounds and claims."""
+    """The solution with the longest numbers that files may have for values, bounds and claims."""
     most = 10**MOST_DIGITS
     numbers = cycle((Fraction(1 - most, most - 2), Fraction(1, most - 1), most - 1, 10**59, -(10**60), 2**53 + 1))
     return replace(
@@ -273,7 +273,7 @@ def check_known(record: Record, seeds: Sequence[int]) -> None:
         expect(solution.optimal and certify(problem, solution).valid, where, "is not certified to be optimal")
 
 
-# Certificates: none proves more than is true, and each kind of proof has a prover -------------------------------------
+# Certificates: none proves more than the truth, and each kind of proof has a prover -------------------------------
 
 
 @check()
@@ -306,8 +306,8 @@ def check_certificates(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
-    """The usual route proves each component by the problem's kind somewhere, and each prover has something to do."""
-    if record.routes is None:  # nothing but enumeration, which is no proof that can be checked
+    """Somewhere the usual route proves each component by the problem's kind, and each prover has something to do."""
+    if record.routes is None:  # only enumeration, which is no checkable proof
         return
     kind = record.problem_class.proof
     held = cases(record, with_usual(seeds))
@@ -366,7 +366,7 @@ def claiming(problem: AnyProblem, solution: Solution) -> Solution:
     return replace(solution, certificates=claimed)
 
 
-# Data of a certificate with something changed in it: numbers, names, entries, types ---------------------------------
+# Changed data of a certificate: numbers, names, entries, types ------------------------------------------------------
 
 _STRANGE: tuple[Any, ...] = (None, True, "1", [], {}, 2**53, -(2**53), 2**60)
 
@@ -413,7 +413,7 @@ def _change(data: Any, rng: np.random.Generator) -> None:
 
 
 def _all_numbers(value: Any, step: int) -> Any:
-    """All whole numbers in something, each raised by as much."""
+    """All whole numbers in a value, each raised by `step`."""
     if isinstance(value, dict):
         return {key: _all_numbers(entry, step) for key, entry in value.items()}
     if isinstance(value, list):

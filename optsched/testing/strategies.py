@@ -9,10 +9,9 @@ For property tests of your own scheduler::
     def test_places_all_that_fit(problem):
         ...
 
-Sizes and seed of the family are drawn, and which of the records stay; an example that fails loses tasks, nodes and
-replicas as long as it fails. Half the instances are hard for greedy rules: they have as many tasks as slots, several
-replicas of each block, and some a planted optimum. The document of the one that is left is printed with it, for
-`optsched.load`.
+Sizes and seed of the family are drawn, and which records stay; a failing example loses tasks, nodes and replicas as
+long as it fails. Half the instances are hard for greedy rules: they have as many tasks as slots, several replicas of
+each block, and some a planted optimum. The document of the final example is printed with it, for `optsched.load`.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ except ImportError as error:
 
 __all__ = ["instances", "problems"]
 
-#: Seeds are up to that: enough to differ, and short to read.
+#: The largest seed: enough variety, and short to read.
 _SEEDS = 2**16
 
-#: Settings that cannot be more than there are nodes.
+#: Settings that cannot exceed the number of nodes.
 _WITHIN_NODES = ("replicas", "racks", "datacenters", "types")
 
-#: A record that draws 0 of 0 to this number is dropped, and a replica likewise; most instances stay whole.
+#: A record that draws 0 of 0 to this number is dropped, and so is a replica; most instances stay whole.
 _STAY = 24
 
 
@@ -73,7 +72,7 @@ def problems(
     Raises
     ------
     UsageError
-        If there is no such problem, family or setting, or a size is none.
+        If there is no such problem, family or setting, or a size is invalid.
 
     Examples
     --------
@@ -122,17 +121,17 @@ def instances(
     problem
         Its name.
     family
-        What to draw from, a name of `optsched list families`; by default the problem's own, its instances made tight,
+        The source, a name of `optsched list families`; by default the problem's own family, its instances made tight,
         and those with a planted optimum.
     most_nodes, most_tasks
         No instance has more.
     sizes
-        Settings of the family that are not to be drawn: `{"replicas": 3}`.
+        Settings of the family that are fixed: `{"replicas": 3}`.
 
     Raises
     ------
     UsageError
-        If there is no such problem, family or setting, or a size is none.
+        If there is no such problem, family or setting, or a size is invalid.
 
     Examples
     --------
@@ -155,17 +154,17 @@ def _posed(
     fixed: Mapping[str, Any],
     parameters: Mapping[str, Any],
 ) -> AnyProblem:
-    """A problem on an instance whose records may be gone."""
+    """A problem on an instance from which records may be missing."""
     values = dict(usual) | _sizes(draw, family, usual, most, fixed) | dict(fixed)
     try:
         drawn = generate(family, draw(st.integers(0, _SEEDS)), **values)
-    except UsageError:  # settings that do not go together
+    except UsageError:  # settings that cannot be combined
         reject()
     if isinstance(drawn, Instance):
         drawn = _fewer(draw, drawn)
     try:
         posed = kind(drawn, **parameters)
-    except InputError:  # without the records that are gone it cannot be posed
+    except InputError:  # without the missing records it cannot be posed
         reject()
     if not isinstance(drawn, FlowNetwork) and not len(posed.tasks):  # type: ignore[attr-defined]
         reject()
@@ -176,7 +175,7 @@ def _posed(
 def _sizes(
     draw: st.DrawFn, family: str, usual: Mapping[str, Any], most: Mapping[str, int], fixed: Mapping[str, Any]
 ) -> dict[str, int]:
-    """Whole numbers for the settings that say how many there are of something."""
+    """Whole numbers for the settings that are counts."""
     values: dict[str, int] = {}
     nodes = int(fixed.get("nodes", most["nodes"]))
     for name, setting in FAMILIES[family].parameters.items():
@@ -194,7 +193,7 @@ def _sizes(
 def _fewer(draw: st.DrawFn, drawn: Instance) -> Instance:
     """The instance without some of its tasks and nodes, and without some replicas.
 
-    A record goes where 0 is drawn, which is what hypothesis shrinks to, and stays otherwise: most do.
+    A record is dropped if 0 is drawn, towards which hypothesis shrinks, and else stays: most do.
     """
     document: Document = to_document(drawn)
     before = json.dumps(document)
@@ -210,7 +209,7 @@ def _fewer(draw: st.DrawFn, drawn: Instance) -> Instance:
             task["replicas"] = held[: draw(st.integers(0, _STAY * len(held)))]
     if json.dumps(document) == before:
         return drawn
-    # What the family says of the whole, its optimum too, does not hold of what is left.
+    # The family's statements about the whole, including its optimum, do not hold for the rest.
     labels = {"generated": f"{drawn.labels['generated']}, with records taken away"}
     document = numbered_anew(document) | {"name": "drawn", "source": "", "labels": labels}
     try:
