@@ -1,17 +1,17 @@
 """Files of claims: solutions, frontiers and schedules.
 
-A file says by its `format` which variety it is (`optsched-solution/1`, ...). It is JSON text, or an archive where its
-name ends in `.npz`. Numbers are exact: integers as integers, other rationals as `"p/q"`. Decisions and certificates are
-in the instance's ids, in an archive by positions.
+The `format` of a file says which variety it is (`optsched-solution/1`, ...). It is JSON text, or an archive if its name
+ends in `.npz`. Numbers are exact: integers as integers, other rationals as `"p/q"`. Decisions and certificates are in
+the instance's ids, in an archive by positions.
 
-An archive has the document of the JSON file as `header`, with null where an array stands, which is named after its
-place. `placement` holds the position of each task's node, -1 for nowhere; `schedule` two rows, these and starts in
-microseconds; `flow` the units of each arc; `points[1].moved` two rows, positions of tasks and of nodes. In a
-certificate the name ends in what positions count: `certificates[0].data.node_prices.nodes` has two rows, positions of
-nodes and prices; `points[0].certificates[0].data.cover.nodes` one, positions.
+An archive has the document of the JSON file as `header`, with null in place of each array, which is named after its
+place. `placement` has the position of each task's node, -1 for nowhere; `schedule` two rows, these and starts in
+microseconds; `flow` the units of each arc; `points[1].moved` two rows, positions of tasks and of nodes. The name of a
+certificate's array ends in what its positions count: `certificates[0].data.node_prices.nodes` has two rows, positions
+of nodes and prices; `points[0].certificates[0].data.cover.nodes` one, positions.
 
-Reading checks the form of a file and of its decisions. Whether its claims are true is for `optsched.certificates`. A
-schedule file holds what a simulator or a cluster's log tells, without a problem and without a claim.
+Reading checks the form of a file and of its decisions. `optsched.certificates` checks whether its claims are true. A
+schedule file has the output of a simulator or a cluster's log, without a problem and without a claim.
 """
 
 from __future__ import annotations
@@ -77,23 +77,23 @@ _RETIRED = "optsched-leximin/"
 #: The kinds of claims in a file.
 Claim: TypeAlias = Solution | Frontier | Schedule
 
-#: Data of certificates, and all else that is free in form, is nested at most so deep: cases within cases take two each.
+#: The deepest nesting of certificates' data, and of all other free-form values: nested cases take two levels each.
 _DEEPEST = 256
 
-#: The most bytes of all placements of a file, 8 a task: one that moves nothing is short, and yet counts in full.
+#: The most bytes of all placements of a file, 8 a task: a placement that moves nothing is short, but counts in full.
 _MOST_BYTES = LARGEST_FILE
 
 T = TypeVar("T")
 
 Text = Annotated[str, Meta(min_length=1)]
 
-#: The bytes with which an archive begins, and no JSON text.
+#: The bytes with which an archive begins, but never JSON text.
 _ARCHIVE = b"PK\x03\x04"
 
-#: How formats of what claims are of begin.
+#: The beginnings of the formats of nouns that claims are about.
 _NOUNS = ("optsched/", "optsched-network/")
 
-#: The place of an array in a document; that of a certificate's says last what its positions count.
+#: The place of an array in a document; for a certificate's array it ends in what its positions count.
 _PLACE = re.compile(
     r"placement|schedule|flow|points\[\d{1,9}\]\.(?:placement|moved)|"
     r"(?:(?:points\[\d{1,9}\]\.)?certificates\[\d{1,9}\]|infeasible)\.data\.\w+\.(?P<counted>nodes|tasks|arcs)"
@@ -101,7 +101,7 @@ _PLACE = re.compile(
 
 
 class CertificateDocument(Struct, forbid_unknown_fields=True):
-    """A certificate as a file holds it."""
+    """A certificate in a file."""
 
     component: Text
     kind: Proof
@@ -111,28 +111,28 @@ class CertificateDocument(Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """An array that stands in the data of a certificate: what its positions count (`nodes`, ...), and its numbers."""
+    """An array in the data of a certificate: what its positions count (`nodes`, ...), and its numbers."""
 
     counted: str
     values: npt.NDArray[Any]
 
 
 def _id_columns(on: Instance | FlowNetwork) -> dict[str, Strings]:
-    """The columns of ids that positions may be in, by what they are of."""
+    """The columns of ids to which positions may refer, by what they count."""
     if isinstance(on, FlowNetwork):
         return {"nodes": on.node_ids, "arcs": on.arc_ids}
     return {"nodes": on.cluster.node_ids, "tasks": on.workload.task_ids}
 
 
 def claim_document(claim: Claim, instance: Instance | FlowNetwork) -> dict[str, Any]:
-    """A solution, a frontier or a schedule as its file holds it.
+    """The document of a solution, a frontier or a schedule, as in its file.
 
-    A solution has a `placement`, or a `schedule` (node and start of each task, whole microseconds) where one was
-    decided; of a flow network a `flow`, units by the id of the arc. A frontier has, of each point but the first, the
-    tasks that run elsewhere than at the point before, which are often few.
+    A solution has a `placement`, or a `schedule` (node and start of each task, whole microseconds) if that was decided;
+    on a flow network a `flow`, units by the id of the arc. Each point of a frontier except the first has the tasks that
+    run elsewhere than at the previous point, which are often few.
 
-    UsageError if it holds a decision on another instance, whose ids this one does not give; or placements that take
-    more than a gibibyte.
+    UsageError if a decision is on another instance, whose ids are not those of this one, or if placements take more
+    than a gibibyte.
 
     >>> import optsched
     >>> problem = optsched.problem("latency", "papers/fsy-not-optimal")
@@ -146,15 +146,15 @@ def claim_document(claim: Claim, instance: Instance | FlowNetwork) -> dict[str, 
 
 
 def claim_content(claim: Claim, instance: Instance | FlowNetwork, path: str | os.PathLike[str] = "") -> bytes:
-    """What a file of that name holds of a claim: an archive where it ends in `.npz`, else JSON text."""
+    """The content of a claim's file: an archive if the path ends in `.npz`, else JSON text."""
     writing = Writing(instance, {} if os.fspath(path).endswith(".npz") else None)
     return writing.content(_document(claim, writing))
 
 
 def write_claim(claim: Claim, instance: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
-    """Write the file of a solution, a frontier or a schedule: the whole file or none; one that exists is replaced.
+    """Write the file of a solution, a frontier or a schedule completely or not at all; an existing file is replaced.
 
-    InputError if it cannot be written there; UsageError as by `claim_document`.
+    InputError if the file cannot be written; UsageError as from `claim_document`.
     """
     expect(path, (str, os.PathLike), "write_claim takes a path")
     write_whole(path, claim_content(claim, instance, path))
@@ -163,8 +163,8 @@ def write_claim(claim: Claim, instance: Instance | FlowNetwork, path: str | os.P
 def read_claim(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution | Frontier:
     """Read a solution or a frontier of `instance`.
 
-    A claim of another instance (by its digest) is read without its decisions, which mean nothing here;
-    `optsched.certify` tells of it. InputError if the file is missing, unreadable, of none of these formats, or wrong;
+    A claim on another instance (by its digest) is read without its decisions, which have no meaning here;
+    `optsched.certify` reports it. InputError if the file is missing, unreadable, of none of these formats, or faulty;
     lists every fault with its place.
     """
     found: Solution | Frontier = _read(path, instance, SOLUTION, FRONTIER)
@@ -178,28 +178,28 @@ def read_held(path: str | os.PathLike[str], instance: Instance | FlowNetwork) ->
 
 
 def read_decision(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Decision | None:
-    """Read what was decided: of a solution file, or of a schedule file; raises as `read_claim` does.
+    """Read the decision of a solution file or of a schedule file; raises as `read_claim` does.
 
-    None if a solution holds no decision, or is of another instance.
+    None if a solution has no decision, or is on another instance.
     """
     held = read_held(path, instance)
     return held.decision if isinstance(held, Solution) else held
 
 
 def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution:
-    """Read a solution file; takes and raises what `read_claim` does."""
+    """Read a solution file; arguments and errors as for `read_claim`."""
     found: Solution = _read(path, instance, SOLUTION)
     return found
 
 
 def read_frontier(path: str | os.PathLike[str], instance: Instance) -> Frontier:
-    """Read a frontier file; takes and raises what `read_claim` does."""
+    """Read a frontier file; arguments and errors as for `read_claim`."""
     found: Frontier = _read(path, instance, FRONTIER)
     return found
 
 
 def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
-    """Read a schedule file; raises as `read_claim` does, and where it is of another instance."""
+    """Read a schedule file; raises as `read_claim` does, and if it is of another instance."""
     found: Schedule = _read(path, instance, SCHEDULE)
     return found
 
@@ -219,9 +219,9 @@ def parse_claim(
     source: str = "",
     formats: Sequence[str] = (SOLUTION, FRONTIER, SCHEDULE),
 ) -> Any:
-    """Read the bytes of a file, or the document in it, which has one of the `formats`; `source` names it in messages.
+    """Read the bytes of a file, or its document, in one of the `formats`; `source` is its name in messages.
 
-    InputError if it is of another format, or wrong; lists every fault with its place.
+    InputError if it has another format, or is faulty; lists every fault with its place.
     """
     expect(instance, (Instance, FlowNetwork), "a file of claims is of an instance or a flow network")
     value = opened(content, source) if isinstance(content, bytes) else content
@@ -251,7 +251,7 @@ def parse_claim(
 
 @dataclass(frozen=True, slots=True)
 class _Variety:
-    """A kind of claim: what its file is called, and how its document and what it stands for are made of each other."""
+    """A kind of claim: the name of its file, and the conversions between its document and its meaning."""
 
     called: str
     kind: type[Claim]
@@ -261,7 +261,7 @@ class _Variety:
 
 
 def _document(claim: Claim, writing: Writing) -> dict[str, Any]:
-    """The document of a claim, in an archive without what stands apart."""
+    """The document of a claim; in an archive without the separate arrays."""
     expect(claim, (Solution, Frontier, Schedule), "a file of claims holds a solution, a frontier or a schedule")
     on = writing.on
     form, variety = next((form, one) for form, one in _VARIETIES.items() if isinstance(claim, one.kind))
@@ -328,7 +328,7 @@ def _write_solution(solution: Solution, writing: Writing) -> dict[str, Any]:
 
 
 def _nouns_of(on: Instance | FlowNetwork) -> tuple[str, ...]:
-    """What may be decided on an instance or a network."""
+    """The possible decisions on an instance or a network."""
     return (Placement.noun, Schedule.noun) if isinstance(on, Instance) else (NetworkFlow.noun,)
 
 
@@ -355,7 +355,7 @@ def _read_solution(document: _Solution, reading: Reading) -> Solution:
 
 
 def _decision(document: _Solution, reading: Reading) -> Decision | None:
-    """The one decision of a file; None if it is null, or of another instance."""
+    """The one decision of a file; None if it is null, or on another instance."""
     given = [noun for noun in ("placement", "schedule", "flow") if getattr(document, noun) is not UNSET]
     if len(given) != 1:
         reading.fault("placement", "give exactly one of placement and schedule (an instance's) and flow (a network's)")
@@ -445,7 +445,7 @@ def _read_frontier(document: _Frontier, reading: Reading) -> Frontier | None:
 
 
 def _read_point(point: _Point, place: str, before: Placement | None, reading: Reading) -> FrontierPoint:
-    """A point, given the placement of the one before; without its own where the instance is another one."""
+    """A point, from the previous point's placement; without its own placement if the instance is another one."""
     if len(point.objective) != 2:
         reading.fault(f"{place}.objective", f"expected two numbers, got {len(point.objective)}")
     proofs = reading.certificates(point.certificates, f"{place}.certificates")
@@ -456,7 +456,7 @@ def _read_point(point: _Point, place: str, before: Placement | None, reading: Re
 
 
 def _placement(point: _Point, place: str, before: Placement | None, reading: Reading) -> Placement:
-    """The placement of a point: given whole, or as what runs elsewhere than at the point before."""
+    """The placement of a point: given whole, or as the tasks that run elsewhere than at the previous point."""
     if (point.placement is UNSET) == (point.moved is UNSET):
         message = "give the placement, or in its place moved (what runs elsewhere than at the point before)"
         reading.fault(f"{place}.placement", message)
@@ -499,17 +499,17 @@ _VARIETIES = {
 
 @dataclass
 class Writing:
-    """A claim on its way into a document.
+    """The conversion of a claim to a document.
 
-    `on` is what it is of, whose ids are written. `arrays`, in an archive, take what is long by its place, where the
-    document has null; without them everything is in ids.
+    `on` is the instance or network with the ids. In an archive `arrays` takes long values by their place, and the
+    document has null there; without `arrays` everything is in ids.
     """
 
     on: Instance | FlowNetwork
     arrays: dict[str, Ints] | None = None
 
     def decision(self, decision: Decision, place: str, tasks: Ints | None = None) -> dict[str, Any] | None:
-        """A decision; of a placement only at the positions `tasks`, where these are given."""
+        """A decision; of a placement only at the positions `tasks`, if these are given."""
         if self.arrays is None:
             return decision.to_dict(self.on, tasks) if isinstance(decision, Placement) else decision.to_dict(self.on)
         values = decision.on(self.on)
@@ -529,7 +529,7 @@ class Writing:
     def certificates(
         self, entries: Iterable[Certificate | None], place: str = "certificates"
     ) -> list[dict[str, Any] | None]:
-        """A list of certificates, null where there is none."""
+        """A list of certificates, null if there is none."""
         return [None if one is None else self.certificate(one, f"{place}[{row}]") for row, one in enumerate(entries)]
 
     def _datum(self, value: Any, place: str) -> Any:
@@ -543,7 +543,7 @@ class Writing:
         return None
 
     def content(self, document: Mapping[str, Any]) -> bytes:
-        """What a file of the document holds: an archive where arrays stand apart, else JSON text."""
+        """The content of the document's file: an archive if there are separate arrays, else JSON text."""
         text = msgspec.json.encode(document)
         if self.arrays is not None:
             return storing.pack(text, self.arrays)
@@ -554,9 +554,9 @@ class Writing:
 
 
 def opened(data: bytes, source: str = "") -> Any:
-    """The document in a file of claims, of either kind; arrays in their places, those of certificates as `Rows`.
+    """The document in a file of claims of either kind, with arrays in their places, those of certificates as `Rows`.
 
-    InputError if it is neither JSON text nor a sound archive.
+    InputError if it is neither JSON text nor a valid archive.
     """
     if not data.startswith(_ARCHIVE):
         return decode(data, source)
@@ -567,11 +567,11 @@ def opened(data: bytes, source: str = "") -> Any:
 
 
 def unpacked(data: bytes, largest: int) -> Any:
-    """The document of an archive; InputError also where it says that it unpacks to more than `largest` bytes."""
+    """The document of an archive; InputError also if it declares more than `largest` unpacked bytes."""
     arrays = storing.read_arrays(data, largest)
     document = decode(storing.header_text(arrays, "optsched-solution/1"))
     if isinstance(document, Mapping) and str(document.get("format")).startswith(_NOUNS):
-        return document  # whose arrays are of another form; the reader says that it is no file of claims
+        return document  # its arrays have another form; the reader says that it is no file of claims
     faults = [Fault(name, fault) for name, values in arrays.items() if (fault := _placed(document, name, values))]
     if faults:
         raise InputError(faults)
@@ -579,7 +579,7 @@ def unpacked(data: bytes, largest: int) -> Any:
 
 
 def _placed(document: Any, name: str, values: npt.NDArray[Any]) -> str:
-    """Put an array where its name says; what is wrong with that."""
+    """Put an array at the place that its name says; returns what is wrong with that."""
     known = _PLACE.fullmatch(name)
     if known is None:
         return (
@@ -604,8 +604,8 @@ def _placed(document: Any, name: str, values: npt.NDArray[Any]) -> str:
 class Reading:
     """Reads a document of claims on an instance or a network (`on`).
 
-    Where the document is not of the `same` one, positions and ids mean nothing, and are not read. `faults` takes what
-    is wrong, but nothing at places that are `known` to have a fault.
+    If the document is not of the `same` one, positions and ids have no meaning and are not read. `faults` collects the
+    faults, except at places that are `known` to have one.
     """
 
     on: Any
@@ -629,9 +629,9 @@ class Reading:
         return [self.certificate(entry, f"{place}[{row}]") for row, entry in enumerate(entries)]
 
     def rows(self, rows: Rows) -> ById | Chosen:
-        """The meaning of a certificate's array: a number for each of some ids where it has two rows, else ids.
+        """The meaning of a certificate's array: a number for each of some ids if it has two rows, else ids.
 
-        ValueError if it is no array of whole numbers, or there is nothing at a position.
+        ValueError if it is no array of whole numbers, or a position does not exist.
         """
         ids, values = _id_columns(self.on).get(rows.counted), rows.values
         if ids is None:
@@ -641,14 +641,14 @@ class Reading:
         return Chosen(ids, values) if values.ndim == 1 else ById(ids, *values)
 
     def fault(self, place: str, message: str) -> None:
-        """Add what is wrong at a place, unless something is known to be."""
+        """Add a fault at a place, unless one is known there."""
         if place not in self.known:
             self.faults.append(Fault(place, message))
 
     def placement(self, value: Any, at: str, before: Placement | None = None) -> Placement:
         """A placement: an object {task: node or null}, or the position of each task's node.
 
-        Given the placement `before`, it has only what runs elsewhere; by position these are two rows, tasks and nodes.
+        With `before` it has only the tasks that run elsewhere; by position these are two rows, tasks and nodes.
         """
         tasks = len(self.on.workload)
         placement = Placement.empty(tasks) if before is None else before
@@ -724,9 +724,9 @@ class Reading:
         at: str,
         absent: str,
     ) -> tuple[list[int], list[T]]:
-        """The positions of what an object names, and what `read` makes of each entry (None of one with a fault).
+        """The positions of an object's keys, and the result of `read` for each entry (None for a faulty one).
 
-        What it does not name is a fault where `absent` says what to write instead.
+        A missing key is a fault if `absent` says what to write instead.
         """
         rows, found, named = [], [], 0
         called = "network" if isinstance(self.on, FlowNetwork) else "instance"
@@ -782,14 +782,14 @@ class Reading:
         return units
 
     def _numbers(self, values: npt.NDArray[Any], shape: tuple[int, ...], at: str, wanted: str) -> Ints | None:
-        """An array of a file as int64; None, with a fault, where it is another one."""
+        """An array of a file as int64; None and a fault if its shape or type is wrong."""
         if storing.holds_integers(values) and values.shape == shape:
             return np.asarray(values, dtype=np.int64)
         self.fault(at, f"expected {wanted}, got {storing.kind_of(values)}")
         return None
 
     def _known(self, positions: Ints, least: int, count: int, noun: str, at: str) -> Bools:
-        """Which positions there are; of the others each is a fault."""
+        """Which positions exist; each other one is a fault."""
         known = (positions >= least) & (positions < count)
         for row in np.flatnonzero(~known).tolist():
             self.fault(f"{at}[{row}]", f"the instance has {count} {noun}s, and none at {positions[row]}")

@@ -1,8 +1,8 @@
 """Instance and network files: `load`, `save`, and the same from and to documents and text.
 
-Three kinds of file hold the same content: `.json` (for people), `.json.gz` and `.npz` (columns, for size and speed).
-Text is first decoded straight into typed records; where that meets a fault or a doubt, `diagnosis` reads it again,
-slowly, and lists every fault. What a document may say is in `documents.format`.
+Three kinds of file have the same content: `.json` (for people), `.json.gz` and `.npz` (columns, for size and speed).
+Text is first decoded directly into typed records. After a fault or a doubt `diagnosis` reads it again, slowly, and
+lists every fault. `documents.format` defines the contents of a document.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
     "to_json",
 ]
 
-#: The most names that a message offers to choose from.
+#: The most names that a message suggests.
 _NAMES_SHOWN = 8
 
 _DECODER = msgspec.json.Decoder(InstanceDocument | NetworkDocument)
@@ -63,22 +63,22 @@ _ENCODER = msgspec.json.Encoder()
 
 def load(
     path: str | os.PathLike[str] | Mapping[str, Any],
-) -> Instance | Any:  # who names a network knows that it is one
+) -> Instance | Any:  # the caller who names a network knows that it is one
     """Read an instance or a flow network; its own `format` says which.
 
     Parameters
     ----------
     path
-        A `.json`, `.json.gz` or `.npz` file, a name of the library (`papers/guo-fig2`, or `guo-fig2` alone) where no
-        file bears it, or what is in a file of JSON as a dictionary (`json.load`), which is neither kept nor changed.
-        Or tables: a folder with `tasks.csv` and `nodes.csv` (or `.parquet`), or the file with the tasks
+        A `.json`, `.json.gz` or `.npz` file; a name of the library (`papers/guo-fig2`, or only `guo-fig2`) if no file
+        has it; or the content of a JSON file as a dictionary (`json.load`), which is neither kept nor changed. Or
+        tables: a folder with `tasks.csv` and `nodes.csv` (or `.parquet`), or the file with the tasks
         (`optsched.instances.frames`).
 
     Raises
     ------
     InputError
         If the file is missing, unreadable, of an unknown kind, too large (`LARGEST_FILE`, `LARGEST_UNPACKED`), or
-        wrong in any way; lists every fault with its place.
+        faulty; lists every fault with its place.
 
     Examples
     --------
@@ -111,11 +111,11 @@ def load(
 
 
 def _of_library(name: str) -> str | Path:
-    """The file of an entry of the library, named whole or by its last part; the name if there is a file of that name.
+    """The file of a library entry, by its whole name or its last part; the name itself if such a file exists.
 
-    The caller then refuses it, since its suffix is that of no kind of file.
+    The caller then refuses that file, since its suffix is of no known kind.
     """
-    # Functions of `os.path` answer False for a text that cannot even be a path (too long, a NUL): it goes on as a name.
+    # Functions of `os.path` return False for a text that cannot be a path (too long, a NUL): then it is a name.
     if os.path.isdir(name):
         raise InputError([Fault("", f"is a folder; name its files: {name.rstrip('/')}/*.json")], name)
     if os.path.exists(name):
@@ -137,8 +137,8 @@ def _of_library(name: str) -> str | Path:
 def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
     """Write an instance or a flow network: the whole file or none, and the same bytes for the same content.
 
-    The name of the file ends in `.json`, `.json.gz` or `.npz`; one that exists is replaced. InputError if the name ends
-    otherwise, or the file cannot be written there.
+    The name of the file ends in `.json`, `.json.gz` or `.npz`; an existing file is replaced. InputError if the name
+    ends otherwise, or the file cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -214,7 +214,7 @@ def _from_archive(data: bytes) -> Instance | FlowNetwork:
 def parse(text: bytes | str, source: str = "") -> Instance | Any:
     """An instance or a flow network from JSON text; `source` names it in messages.
 
-    InputError lists everything that is wrong with its place.
+    InputError lists every fault with its place.
 
     >>> print(parse('{"format": "optsched/1", "nodes": [{"id": "n1"}], "tasks": []}'))
     instance: 0 tasks, 1 nodes
@@ -233,7 +233,7 @@ def parse(text: bytes | str, source: str = "") -> Instance | Any:
 def from_document(document: Mapping[str, Any], source: str = "") -> Instance | Any:
     """An instance or a flow network from a document of plain Python objects, as `json.loads` would give it.
 
-    Nothing in it is kept or changed. InputError lists everything that is wrong with its place, after the name `source`.
+    Nothing in it is kept or changed. InputError lists every fault with its place, after the name `source`.
     """
     with _collector_paused():
         try:
@@ -251,7 +251,7 @@ def to_json(noun: Instance | FlowNetwork) -> bytes:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause Python's search for cycles: millions of fresh records have none, and the search would double the time."""
+    """Pause Python's cyclic garbage collector: millions of new records have no cycles, and it would double the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -262,15 +262,15 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _doubtful(document: InstanceDocument | NetworkDocument, text: bytes | None = None) -> bool:
-    """Whether what msgspec decoded may be something else than what stands in its text, so that a closer look is due.
+    """Whether msgspec may have decoded something else than the text says, so that a closer look is needed.
 
-    A number may have been rounded to 2^53, and NumPy drops a NUL from the end of a string. Text in which a key is
-    doubled has more keys than the document. Strings may look like keys, but do so in both, unless characters are
-    escaped otherwise than they must be.
+    A number may have been rounded to 2^53, and NumPy drops a NUL from the end of a string. Text with a duplicate key
+    has more keys than the document. Strings may look like keys, but do so in both, unless characters are escaped
+    unnecessarily.
     """
     try:
         again = _ENCODER.encode(document)
-    except (TypeError, ValueError, RecursionError):  # something in `parameters` that JSON has not
+    except (TypeError, ValueError, RecursionError):  # `parameters` have something that JSON lacks
         return True
     if b"%d" % LARGEST in again or b"\\u00" in again:
         return True
@@ -278,14 +278,14 @@ def _doubtful(document: InstanceDocument | NetworkDocument, text: bytes | None =
 
 
 def _diagnosed(value: Any, source: str) -> Instance | FlowNetwork:
-    """What a document says after a closer look; raises `InputError` with all faults if there are any."""
+    """The content of a document after a closer look; raises `InputError` with all faults if there are any."""
     diagnosis = Diagnosis()
     document = diagnosis.document(value, source)
     return Reading(diagnosis.faults, diagnosis.malformed, source).noun(document)
 
 
 def _laid_out(value: Any) -> bytes:
-    """JSON text with one record or matrix row a line."""
+    """JSON text with one record or matrix row on each line."""
     if isinstance(value, list) and value and isinstance(value[0], dict | list):
         return b"[\n  " + _ENCODER.encode_lines(value).rstrip(b"\n").replace(b"\n", b",\n  ") + b"]"
     if isinstance(value, dict) and any(isinstance(entry, dict | list) for entry in value.values()):

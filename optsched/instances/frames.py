@@ -1,9 +1,9 @@
 """Instances as tables: pandas frames and back, and files of them (`tasks.csv` and `nodes.csv`, or `.parquet`).
 
-There is one frame a table, with references by id and replicas in long form.
+There is one frame for each table, with references by id and replicas in long form.
 
-What is no table (name, labels, time, parameters, pairs, topology) is in the `attrs` of the frame of nodes, so that
-`from_frames(**to_frames(instance))` is the same instance. `from_frames` also takes it by name, which goes first.
+Everything else (name, labels, time, parameters, pairs, topology) is in the `attrs` of the frame of nodes, so
+`from_frames(**to_frames(instance))` is the same instance. `from_frames` also takes these by name, which has precedence.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ __all__ = [
     "to_frames",
 ]
 
-#: The long frames next to the four tables: name, and the columns that each must have.
+#: The long frames in addition to the four tables: name, and the required columns.
 _LONG = {
     "replicas": ("task", "node"),
     "running_rates": ("node", "rate"),
     "shuffle": (*Shuffle.ENDS, *Shuffle.AMOUNTS),
 }
 
-#: The key of `attrs` under which the frame of nodes has what is no table.
+#: The key of `attrs` under which the frame of nodes has everything that is no table.
 _HEADER = "optsched"
 
 #: Every frame that an instance may have.
@@ -60,10 +60,10 @@ TABLE_NAMES = (*TABLES, *_LONG)
 def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
     """An instance as frames.
 
-    `nodes`, `groups`, `jobs`, `tasks`: a row a record and a column a field (`capacity.cpu`, `rate_in.c1` where a field
-    has several), None or NaN where nothing is given. `replicas` (task, node), `running_rates` (node, rate) and
-    `shuffle` (map, reduce, size, emitted): a row an entry, in file order. `nodes.attrs["optsched"]` has what is no
-    table (`header`).
+    `nodes`, `groups`, `jobs`, `tasks`: one row for each record and one column for each field (`capacity.cpu`,
+    `rate_in.c1` if a field has several), None or NaN if nothing is given. `replicas` (task, node), `running_rates`
+    (node, rate) and `shuffle` (map, reduce, size, emitted): one row for each entry, in file order.
+    `nodes.attrs["optsched"]` has everything that is no table (`header`).
 
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> instance = Instance(Cluster(["n1", "n2"]), Workload(["t1"], replicas=Ragged.from_rows([[1, 0]])))
@@ -106,7 +106,7 @@ def _frame_columns(instance: Instance, column: Column) -> Iterator[tuple[str, np
 
 
 def header(instance: Instance) -> dict[str, Any]:
-    """What frames leave out of an instance, as `from_frames` takes it: name, time, parameters, pairs, topology, ..."""
+    """The parts of an instance outside the frames, as `from_frames` takes them: name, time, parameters, pairs, ..."""
     return {key: value for key, value in to_document(instance).items() if key not in (*TABLES, "shuffle")}
 
 
@@ -121,30 +121,30 @@ def from_frames(
     shuffle: pd.DataFrame | None = None,
     **header: Any,
 ) -> Instance:
-    """An instance from frames: a row a record, a column a field (docs/reference/instance-format.md).
+    """An instance from frames: one row for each record, one column for each field (docs/reference/instance-format.md).
 
     Parameters
     ----------
     nodes, tasks, jobs, groups
-        Fields by their names; a field with several amounts is a column each (`capacity.cpu`, `demand.cpu`; `rate_in.c1`
-        of a node type; `times.off_rack`). Ids are in the column `id`, or are the index where that is called so. Whole
-        numbers do as ids and references. What is left out, None or NaN takes the default of the format.
+        Fields by their names; a field with several amounts has one column for each (`capacity.cpu`, `demand.cpu`;
+        `rate_in.c1` of a node type; `times.off_rack`). Ids are in the column `id`, or in an index of that name. Whole
+        numbers are allowed as ids and references. A missing value, None or NaN takes the default of the format.
     replicas
-        Columns `task` and `node`, a row a replica; or leave it out and let `tasks` have lists of ids in its column
-        `replicas`. `running_rates` is likewise: `node` and `rate` (MB/s).
+        Columns `task` and `node`, one row for each replica. Without it `tasks` may have lists of ids in a column
+        `replicas`. `running_rates` works likewise: `node` and `rate` (MB/s).
     shuffle
         Columns `map`, `reduce`, `size` and `emitted` (MB).
     **header
-        The rest of the format: `name`, `time`, `parameters`, `pairs`, `topology`, ..., before what the frame of nodes
-        has in its `attrs`. The `distance` of a topology may
-        be an array, a frame or a networkx graph (`optsched.instances.frames.distance_matrix`).
+        The rest of the format: `name`, `time`, `parameters`, `pairs`, `topology`, ...; these have precedence over the
+        `attrs` of the frame of nodes. The `distance` of a topology may be an array, a frame or a networkx graph
+        (`optsched.instances.frames.distance_matrix`).
 
     Raises
     ------
     UsageError
-        If what is given is no frame.
+        If an argument is no frame.
     InputError
-        If anything in the frames is wrong. It lists every fault with row and column: `tasks[3].size` is the fourth row
+        If anything in the frames is faulty. It lists every fault with row and column: `tasks[3].size` is the fourth row
         of `tasks`; its index does not matter.
 
     Examples
@@ -199,7 +199,7 @@ def from_frames(
 
 
 def _column_faults(name: str, frame: pd.DataFrame) -> Iterable[Fault]:
-    """The faults of the columns of a frame, before any row is looked at."""
+    """The faults of the columns of a frame, before any row is read."""
     titles = [str(title) for title in frame.columns]
     columns = TABLES.get(name, ())
     fields = _LONG.get(name) or ("id", *(column.field for column in columns))
@@ -216,7 +216,7 @@ def _column_faults(name: str, frame: pd.DataFrame) -> Iterable[Fault]:
 
 
 def _frame_records(table: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame as records, without what is not given; `capacity.cpu` becomes a key in `capacity`."""
+    """The rows of a frame as records, without missing values; `capacity.cpu` becomes a key in `capacity`."""
     names = names_in_table(table)
     records: list[dict[str, Any]] = [{} for _ in range(len(frame))]
     for title in frame.columns:
@@ -236,7 +236,7 @@ def _frame_records(table: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def names_in_table(table: str) -> set[str]:
-    """The columns of a frame that hold ids, or what things are called.
+    """The columns of a frame that hold ids or names.
 
     >>> sorted(names_in_table("replicas"))
     ['node', 'task']
@@ -267,7 +267,7 @@ def _plain(entry: Any) -> Any:
 
 
 def _named(entry: Any) -> Any:
-    """What is called by a whole number is called by its digits."""
+    """A name that is a whole number becomes text."""
     if isinstance(entry, list):
         return [_named(part) for part in entry]
     return str(entry) if isinstance(entry, int) and not isinstance(entry, bool) else entry
@@ -276,7 +276,7 @@ def _named(entry: Any) -> Any:
 def _attach(
     records: list[dict[str, Any]], frames: Mapping[str, pd.DataFrame], name: str, key: str, value: str
 ) -> dict[str, str]:
-    """Put the rows of a long frame into the records that they belong to, in their order.
+    """Put the rows of a long frame into their records, in their order.
 
     Returns the place of each entry in the frame, by its place in the document.
     """
@@ -306,13 +306,13 @@ def distance_matrix(distances: Any, nodes: Sequence[str], place: str = "topology
     """The distances between nodes, in the nodes' order, for `Topology("distance", matrix)`: float64, shape (nodes,
     nodes).
 
-    `distances` is an array, or nested lists, `[from][to]` in the nodes' order. Or a pandas frame with the nodes' ids as
-    index and columns, in any order. Or a networkx graph that has every node; other vertices are switches. The distance
-    is then the least sum of `weight` of edges (1 where an edge has none), in their direction where the graph has
-    directions.
+    `distances` is an array, or nested lists, `[from][to]` in the nodes' order. Or it is a pandas frame with the nodes'
+    ids as index and columns, in any order. Or it is a networkx graph that has every node; other vertices are switches.
+    Then the distance is the least sum of `weight` of edges (1 for an edge without one), along their directions if the
+    graph has any.
 
     InputError, at `place`, if it is none of these, has another shape, lacks or repeats a node, names an unknown one, or
-    leads nowhere. That each entry is a number of 0 or more, the instance checks.
+    has no path. The instance checks that each entry is a number of 0 or more.
 
     >>> import networkx, pandas
     >>> distance_matrix(networkx.Graph([("a", "switch"), ("switch", "b")]), ["a", "b"]).tolist()
@@ -358,7 +358,7 @@ def _by_ids(frame: Any, names: Sequence[str], place: str) -> Any:
 
 
 def _missing(there: set[str], names: Sequence[str], place: str) -> Iterator[Fault]:
-    """The nodes that are not there, in one line."""
+    """The missing nodes, in one line."""
     missing = [name for name in names if name not in there]
     if missing:
         more = f" and {len(missing) - _NAMES_SHOWN} more" if len(missing) > _NAMES_SHOWN else ""
@@ -388,14 +388,14 @@ def _by_paths(graph: Any, names: Sequence[str], place: str) -> Floats:
     return matrix
 
 
-#: The table of a folder that is an instance.
+#: The main table of a folder that is an instance.
 _TASKS = "tasks"
 
 
 def tasks_table(source: str) -> Path | None:
-    """The table of tasks that a path names: a file of a table, or a folder with `tasks.csv`; None if there is none.
+    """The table of tasks at a path: a file of a table, or a folder with `tasks.csv`; None if there is none.
 
-    A file that is another table of such a folder, as `nodes.csv`, stands for the folder.
+    A file with another table of such a folder, such as `nodes.csv`, stands for the folder.
     """
     path = Path(source)
     if source.endswith(TABLE_SUFFIXES):
@@ -404,21 +404,21 @@ def tasks_table(source: str) -> Path | None:
 
 
 def _sibling(path: Path, table: str) -> Path | None:
-    """The file of a table in the folder of a file, of the same kind if there are both; None if there is none."""
+    """The file of a table in the folder of a file, of the same kind if both exist; None if there is none."""
     kinds = sorted(TABLE_SUFFIXES, key=lambda suffix: suffix != path.suffix)
     found = (path.with_name(table + suffix) for suffix in kinds)
     return next((file for file in found if file.is_file()), None)
 
 
 def load_tables(tasks: Path) -> Instance:
-    r"""The instance whose tasks are in a file, and whose other tables lie in the same folder.
+    r"""The instance whose tasks are in a file, and whose other tables are in the same folder.
 
-    The file (`.csv` or `.parquet`) has a row for each task: columns as `from_frames` takes them. Its column `replicas`
-    has ids of nodes, parted by spaces or semicolons. `nodes` must lie next to it. `jobs`, `groups`, `replicas`,
-    `running_rates`, `shuffle` and `header.json` (name, time, parameters, topology, ...) may. The instance is called as
-    the header says, else as the file is, or as its folder is where the file is `tasks`.
+    The file (`.csv` or `.parquet`) has one row for each task, with the columns of `from_frames`. Its column `replicas`
+    has ids of nodes, separated by spaces or semicolons. `nodes` is required next to it. `jobs`, `groups`, `replicas`,
+    `running_rates`, `shuffle` and `header.json` (name, time, parameters, topology, ...) are optional. The name of the
+    instance is the header's, else that of the file, or of its folder if the file is `tasks`.
 
-    InputError if a table is missing, unreadable or wrong; lists every fault with file, line and column.
+    InputError if a table is missing, unreadable or faulty; lists every fault with file, line and column.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -447,7 +447,7 @@ def load_tables(tasks: Path) -> Instance:
 
 
 def _in_file(fault: Fault, files: Mapping[str, Path], otherwise: str) -> Fault:
-    """A fault with the file that has it, and the line of its row; `otherwise` is the file of what is in no table."""
+    """A fault with its file, and the line of its row; `otherwise` is the file of faults outside the tables."""
     table, row = re.findall(r"^(\w*)(?:\[(\d+)\])?", fault.place)[0]
     path = files.get(table)
     where = otherwise if path is None else str(path)
@@ -465,7 +465,7 @@ def _in_file(fault: Fault, files: Mapping[str, Path], otherwise: str) -> Fault:
 
 
 def _header(path: Path) -> dict[str, Any]:
-    """What is no table."""
+    """Everything that is no table."""
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -487,7 +487,7 @@ def _table(path: Path, name: str) -> pd.DataFrame:
         else:
             text = dict.fromkeys(names_in_table(name), str)
             with warnings.catch_warnings():
-                warnings.simplefilter("error", pd.errors.ParserWarning)  # else entries past the header are dropped
+                warnings.simplefilter("error", pd.errors.ParserWarning)  # else entries beyond the header are dropped
                 frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=[""], index_col=False)
             for title in frame.columns.difference(list(text)):
                 if frame[title].dtype.kind not in "iufb":  # some entry is no number: the others stay what they are
@@ -498,7 +498,7 @@ def _table(path: Path, name: str) -> pd.DataFrame:
     except pd.errors.ParserWarning:
         message = "has rows with more entries than the header; quote an entry with a comma, or name each column"
         raise InputError([Fault("", message)], source) from None
-    except (OSError, ValueError) as error:  # also what pandas calls a ParserError, or an EmptyDataError
+    except (OSError, ValueError) as error:  # including pandas' ParserError and EmptyDataError
         raise InputError([Fault("", f"is no table: {' '.join(str(error).split())}")], source) from None
     if len(frame.columns) == 1 and ";" in frame.columns[0]:
         raise InputError([Fault("", "its columns are separated by semicolons; write it with commas")], source)
@@ -510,7 +510,7 @@ def _table(path: Path, name: str) -> pd.DataFrame:
 
 
 def _number(entry: Any) -> Any:
-    """What a text says, where that is a number."""
+    """The number in a text, if it is one."""
     for kind in (int, float):
         try:
             return kind(entry) if isinstance(entry, str) and "_" not in entry else entry

@@ -1,10 +1,10 @@
 """Seeded generators of instances: the registry of families, and the function that makes an instance of one.
 
-What the families draw is in `optsched.instances.families`, one module a paper. Every draw comes from
-`numpy.random.default_rng(seed)` (PCG64); the streams are NumPy's own, so that an instance is the same on every machine
-as long as NumPy keeps them (its policy is NEP 19).
+The families are in `optsched.instances.families`, one module for each paper. Every draw comes from
+`numpy.random.default_rng(seed)` (PCG64). The streams are NumPy's own, so an instance is the same on every machine as
+long as NumPy keeps them (its policy is NEP 19).
 
-Packages outside bring families as entry points of the group `optsched.families`.
+Other packages add families as entry points of the group `optsched.families`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _shipped(name: str) -> Family:
     return next(entry for entry in entries if entry.name == name)
 
 
-#: Every family by name, those of packages outside last.
+#: Every family by name, those of other packages last.
 FAMILIES: Mapping[str, Family] = Listed(GROUP, Family, _MODULE_OF, _shipped)
 
 
@@ -59,8 +59,8 @@ def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance
     Returns
     -------
     Instance or FlowNetwork
-        Its `source` is the command that makes it again; its `labels` say what was assumed, and where the family knows
-        it, the optimum (`known_optimum`).
+        Its `source` is the command that makes it again; its `labels` have the assumptions and, if the family knows it,
+        the optimum (`known_optimum`).
 
     Raises
     ------
@@ -78,7 +78,7 @@ def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance
 
 
 def known_optimum(instance: Instance | FlowNetwork) -> dict[str, tuple[int | Fraction, ...]]:
-    """The optimal objectives that an instance's labels state, one tuple a problem, for its default parameters.
+    """The optimal objectives in an instance's labels, one tuple for each problem, for its default parameters.
 
     A label `optimum.<problem>` holds the components with commas between them, fractions as `p/q`.
 

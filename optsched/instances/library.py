@@ -1,7 +1,7 @@
-"""The shipped instance library: which instances there are, where their files lie, and what their optima are.
+"""The shipped instance library: its instances, their files, and their optima.
 
-The index is `optima.json` in the top-level folder `instances`. Reading an instance is for `files`; proving an optimum
-again is for the tests and for the command that each entry names.
+The index is `optima.json` in the top-level folder `instances`. `files` reads an instance; the tests and the command of
+each entry prove an optimum again.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ NETWORK = "network"
 class ProvedOptimum(Struct, forbid_unknown_fields=True, frozen=True):
     """A proved optimum of a problem with `parameters`.
 
-    `value` has one exact number a component, `frontier` every Pareto-optimal value (empty if the problem has no
-    frontier), `certificate` is the weakest kind of proof, `reproduce` the command, `proved` when and by what.
+    `value` has one exact number for each component, `frontier` every Pareto-optimal value (empty if the problem has no
+    frontier), `certificate` the weakest kind of proof, `reproduce` the command, `proved` the date and versions.
     """
 
     value: tuple[Number, ...]
@@ -91,7 +91,7 @@ def library(folder: str | os.PathLike[str] | None = None) -> Mapping[str, Entry]
 
 @lru_cache(maxsize=1)
 def _read(index: Path, changed: int) -> Mapping[str, Entry]:
-    """The library of an index, read once until it is `changed`: names are looked up one by one."""
+    """The library of an index, read once until it is `changed`, since names are looked up one by one."""
     folder, value = index.parent, decode(content(index), str(index))
     if not isinstance(value, Mapping) or value.get("format") != OPTIMA:
         raise InputError([Fault("format", f'must be "{OPTIMA}"')], str(index))
@@ -107,9 +107,9 @@ def _read(index: Path, changed: int) -> Mapping[str, Entry]:
 
 
 def fitting(pattern: str) -> list[Entry]:
-    """The shipped instances whose name, or the part of it after the folder, fits a pattern; in the order of the index.
+    """The shipped instances whose name, or its part after the folder, matches a pattern; in the order of the index.
 
-    Tables print the last part alone, so that it is a name, too, wherever it is that of one instance.
+    Tables print only the last part, so it is a name, too, if it belongs to one instance.
 
     >>> [entry.name for entry in fitting("examples/weights-*")]
     ['examples/weights-decimal', 'examples/weights-whole']

@@ -1,1 +1,1 @@
-"""The file format: its definition, documents from and to columns, what is wrong with one, archives, exact numbers."""
+"""The file format: its definition, conversion between documents and columns, diagnosis, archives, exact numbers."""

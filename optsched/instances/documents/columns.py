@@ -1,9 +1,9 @@
 """Converts documents of records into columns (`Instance`, `FlowNetwork`) and back.
 
-Every file is a header and columns: arrays by the names of their fields (`tasks.size`, `nodes.capacity.cpu`), as an
-archive holds them. A document has the same columns as records; here these are made of each other, and the nouns of
-columns. Which fields there are, and in what form, `optsched.core.parts` says. What is no valid record is `diagnosis`'s
-business, bytes are `files`'s.
+Every file is a header and columns: arrays by the names of their fields (`tasks.size`, `nodes.capacity.cpu`), as in an
+archive. A document has the same columns as records. This module converts between records and columns, and makes the
+nouns from columns. `optsched.core.parts` defines the fields and their forms. `diagnosis` reports invalid records;
+`files` handles the bytes.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from optsched.instances.documents.format import (
     TopologyForms,
 )
 
-#: At most this many different resources, and this many cells in a table of tasks x node types, are read from a file:
-#: both are held densely, so a file of a few megabytes could otherwise ask for all memory.
+#: The most different resources, and the most cells in a table of tasks x node types, that are read from a file. Both
+#: are stored densely, so a file of a few megabytes could otherwise take all memory.
 MOST_RESOURCES = 100
 MOST_CELLS = 2**28
 
-#: Pairs of fields: a fault in the first makes faults of the second meaningless.
+#: Pairs of fields: after a fault in the first, faults of the second are meaningless.
 _SHADOWS = {"slots": "idle_slots", "reduce_slots": "idle_reduce_slots", "state": "node"}
 
 _Array = npt.NDArray[Any]
@@ -50,10 +50,10 @@ _Array = npt.NDArray[Any]
 
 
 class Reading:
-    """One document on its way to an `Instance` or a `FlowNetwork`.
+    """The conversion of one document to an `Instance` or a `FlowNetwork`.
 
-    What is found wrong is added to `faults`, except where a fault is known already. References into `malformed` tables,
-    which are no list of records, are not followed. `source` is the name of the file, for the messages.
+    Faults are added to `faults`, except if a fault is already known. References into `malformed` tables, which are no
+    lists of records, are not followed. `source` is the name of the file in messages.
     """
 
     def __init__(self, faults: Iterable[Fault] = (), malformed: Iterable[str] = (), source: str = "") -> None:
@@ -65,7 +65,7 @@ class Reading:
         self._arrays: dict[str, _Array] = {}
 
     def noun(self, document: InstanceDocument | NetworkDocument) -> Instance | FlowNetwork:
-        """Make the noun of a document; raises `InputError` with all faults, also those found before."""
+        """Make the noun of a document; raises `InputError` with all faults, including earlier ones."""
         header = self.header(document)
         of_instance = isinstance(document, InstanceDocument)
         for table, columns in (TABLES if of_instance else NETWORK_TABLES).items():
@@ -92,7 +92,7 @@ class Reading:
         return noun
 
     def header(self, document: InstanceDocument | NetworkDocument) -> dict[str, Any]:
-        """The document without records and matrices, as `to_noun` takes it."""
+        """The document without records and matrices, in the form for `to_noun`."""
         names = [*HEADER, *(("time", "parameters") if isinstance(document, InstanceDocument) else ())]
         header = {name: value for name in names if (value := getattr(document, name)) is not UNSET}
         if isinstance(document, InstanceDocument) and document.topology is not UNSET:
@@ -100,7 +100,7 @@ class Reading:
         return header
 
     def _known(self) -> set[str]:
-        """Places about which all is said."""
+        """Places whose faults are already reported."""
         return {fault.place for fault in self.faults} | self._unfollowed
 
     # Fields of records ............................................................................................
@@ -111,7 +111,7 @@ class Reading:
         self._arrays[f"{table}.id"] = read_only_strings(ids)
 
     def _column(self, name: str, column: Column, entries: list[Any]) -> None:
-        """Add the arrays of a column that has a value in at least one record."""
+        """Add the arrays of a column with a value in at least one record."""
         arrays, dtype = self._arrays, column.dtype
         if column.form in ("number", "integer"):
             default = -1 if column.default_of or column.default == UNBOUNDED else column.default
@@ -136,7 +136,7 @@ class Reading:
         elif column.form == "levels":
             arrays[name] = np.full((len(entries), len(HOPS)), np.nan)
             for row, times in enumerate(entries):
-                if times is not UNSET:  # in the rack, where that is left out, as beyond
+                if times is not UNSET:  # a missing rack time equals that beyond the rack
                     rack = times.off_rack if times.rack is UNSET else times.rack
                     arrays[name][row] = times.node, rack, times.off_rack
         else:
@@ -153,7 +153,7 @@ class Reading:
             arrays[f"{name}.starts"] = starts
 
     def _references(self, table: str, ids: list[Any], place: Callable[[int], str]) -> _Array:
-        """Rows of `table` for ids; -1 where there is none, which is a fault unless the table itself is at fault."""
+        """Rows of `table` for ids; -1 for an unknown id, which is a fault unless the table itself is faulty."""
         rows = self._rows[table]
         try:
             found = np.fromiter(map(rows.__getitem__, ids), np.int64, len(ids))
@@ -184,7 +184,7 @@ class Reading:
                 columns[resource][row] = amount
 
     def _rates(self, name: str, values: list[Any]) -> None:
-        """Split what tasks say of `rate_in` into one number each and one number for each type of node."""
+        """Split the tasks' `rate_in` into one number each and one number for each type of node."""
         self._arrays[name] = _numbers([UNSET if isinstance(r, dict) else r for r in values], np.nan, np.float64)
         types = self._arrays.get("nodes.type.names", read_only_strings([])).tolist()
         number = {label: position for position, label in enumerate(types)}
@@ -206,7 +206,7 @@ class Reading:
     # What has two indices .........................................................................................
 
     def _shuffle(self, entries: Sequence[Struct]) -> None:
-        """Add what maps send, and what they have sent so far."""
+        """Add the sizes that maps send, and those sent so far."""
         for name in Shuffle.ENDS if entries else ():
             ids = _values_of(entries, name) or []
             self._arrays[f"shuffle.{name}"] = self._references("tasks", ids, _place("shuffle", name))
@@ -239,7 +239,7 @@ class Reading:
         return None
 
     def _matrix(self, place: str, rows: list[list[Any]], shape: tuple[int, int]) -> _Array:
-        """A matrix of the shape that is due; where the rows do not fit, the faults say which."""
+        """A matrix of the required shape; if the rows do not fit, the faults say which."""
         wrong = [
             Fault(f"{place}[{row}]", f"has {len(values)} entries, not {shape[1]}: one a node")
             for row, values in enumerate(rows)
@@ -278,7 +278,7 @@ def _place(table: str, name: str) -> Callable[[int], str]:
 
 
 def _within(place: str, known: set[str]) -> bool:
-    """Whether a place, or something that it lies in, is known: `tasks[3].node` lies in `tasks[3]`."""
+    """Whether a place, or one that contains it, is known: `tasks[3].node` lies in `tasks[3]`."""
     while place:
         if place in known:
             return True
@@ -299,7 +299,7 @@ def _position(fault: Fault) -> tuple[int, int, int]:
 
 # -- from columns to nouns -----------------------------------------------------------------------------------------
 
-#: Kinds of NumPy types that hold what is wanted, and what they are called.
+#: Kinds of NumPy types for each kind of column, and their names.
 _KINDS = {
     "integer": ("iu", "integers"),
     "number": ("iuf", "numbers"),
@@ -344,7 +344,7 @@ def to_noun(arrays: Mapping[str, _Array], header: Mapping[str, Any], of_instance
 
 
 def _shuffle_in(columns: _Columns) -> tuple[Shuffle | None, _Array | None]:
-    """What maps send, and what they have sent so far."""
+    """The sizes that maps send, and those sent so far."""
     entries = {name: columns.take(f"shuffle.{name}", "integer") for name in Shuffle.ENDS}
     entries |= {name: columns.take(f"shuffle.{name}", "number") for name in Shuffle.AMOUNTS}
     missing = [name for name, values in entries.items() if values is None]
@@ -357,7 +357,7 @@ def _shuffle_in(columns: _Columns) -> tuple[Shuffle | None, _Array | None]:
 
 
 class _Columns:
-    """Arrays on their way into the nouns: each is taken once, in the type that is due; what is left is unknown."""
+    """Arrays to be put into the nouns: each is taken once, in the required type; the rest is unknown."""
 
     def __init__(self, arrays: Mapping[str, _Array]) -> None:
         self.left = dict(arrays)
@@ -365,7 +365,7 @@ class _Columns:
         self.faults: list[Fault] = []
 
     def take(self, name: str, kind: str, required: bool = False) -> Any:
-        """The array of that name, or None; in place of ids that are required there are none of them."""
+        """The array of that name, or None; for required ids an empty array instead."""
         self.known.append(name)
         values = self.left.pop(name, None)
         instead = np.zeros(0, dtype="U1") if required and kind == "string" else None
@@ -384,13 +384,13 @@ class _Columns:
             return instead
 
     def take_all(self, prefix: str, kind: str) -> dict[str, _Array]:
-        """The arrays whose names begin so, by the rest of their names."""
+        """The arrays whose names have this prefix, by the rest of their names."""
         names = [name for name in self.left if name.startswith(prefix)]
         taken = {name.removeprefix(prefix): self.take(name, kind) for name in names}
         return {name: values for name, values in taken.items() if values is not None}
 
     def attributes_of(self, column: Column) -> dict[str, Any]:
-        """The attributes that hold a column, and what they hold."""
+        """The attributes that hold a column, and their contents."""
         name, kind = f"{column.table}.{column.field}", "number" if column.dtype is np.float64 else "integer"
         if column.form == "resources":
             return {column.attribute: self.take_all(f"{name}.", kind)}
@@ -407,7 +407,7 @@ class _Columns:
         return {column.attribute: values}
 
     def raise_faults(self) -> None:
-        """Raise InputError for all that is wrong with the columns, and for each unknown one."""
+        """Raise InputError with all faults of the columns, and one for each unknown column."""
         for name in self.left:
             self.faults.append(Fault(name, f"there is no such column; {nearest(name, self.known)}"))
         if self.faults:
@@ -415,7 +415,7 @@ class _Columns:
 
 
 def _decoded(values: _Array) -> _Array:
-    """UTF-8 strings at fixed width as NumPy strings: at once where all is ASCII."""
+    """UTF-8 strings at fixed width as NumPy strings: all at once if they are ASCII."""
     codes = np.ascontiguousarray(values).view(np.uint8)
     if codes.size and codes.max() > 127:
         return np.strings.decode(values, "utf-8")
@@ -427,7 +427,7 @@ def _decoded(values: _Array) -> _Array:
 
 
 def to_arrays(noun: Instance | FlowNetwork) -> dict[str, _Array]:
-    """Every column that says more than the defaults, by name; without the header."""
+    """Every column that differs from the defaults, by name; without the header."""
     arrays: dict[str, _Array] = {}
     network = isinstance(noun, FlowNetwork)
     for table, columns in (NETWORK_TABLES if network else TABLES).items():
@@ -455,7 +455,7 @@ def _column_arrays(noun: Any, name: str, column: Column) -> Iterator[tuple[str, 
 
 
 def _matrix_arrays(instance: Instance) -> dict[str, _Array]:
-    """What has two indices."""
+    """The columns with two indices."""
     arrays: dict[str, _Array] = {}
     shuffle, pairs, topology = instance.workload.shuffle, instance.workload.pairs, instance.cluster.topology
     if shuffle is not None:
@@ -471,10 +471,10 @@ def _matrix_arrays(instance: Instance) -> dict[str, _Array]:
 
 
 def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
-    """The document of an instance or a network: plain dicts, lists and numbers, in the order in which it is written.
+    """The document of an instance or a network: plain dicts, lists and numbers, in the order of the file.
 
     Defaults are left out, and numbers that are integers are written as integers.
-    `optsched.instances.files.from_document` reads it back as the same.
+    `optsched.instances.files.from_document` reads the same instance back.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> to_document(Instance(Cluster(["n1"], slots=[2]), Workload(["t1"], size=[64.0])))
@@ -500,7 +500,7 @@ def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
 
 
 def header_of(noun: Instance | FlowNetwork) -> dict[str, Any]:
-    """The document outside records and matrices: format, name, labels, and a topology that is no matrix."""
+    """The parts of the document that are no records or matrices: format, name, labels, and a non-matrix topology."""
     header: dict[str, Any] = {"format": INSTANCE if isinstance(noun, Instance) else NETWORK}
     for name in HEADER:
         value = getattr(noun, name)
@@ -529,7 +529,7 @@ def ids_of(noun: Instance | FlowNetwork, table: str) -> Strings:
 
 
 def plain_numbers(values: _Array) -> list[Any]:
-    """Python numbers: integers where a value is one, None for NaN."""
+    """Python numbers: integers if a value is one, None for NaN."""
     plain: list[Any] = values.tolist()
     if values.dtype.kind != "f":
         return plain
@@ -552,7 +552,7 @@ def _plain_values(value: Any) -> Any:
 
 
 def _records(noun: Instance | FlowNetwork, table: str, columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """The records of a table; those of arcs without their ids, which by default are their positions."""
+    """The records of a table; arcs without their ids if these are their positions, the default."""
     ids = ids_of(noun, table).tolist()
     records: list[dict[str, Any]] = [{} if table == "arcs" else {"id": name} for name in ids]
     for column in columns:
@@ -565,7 +565,7 @@ def _records(noun: Instance | FlowNetwork, table: str, columns: Sequence[Column]
 
 
 def parts_of(noun: Any, column: Column) -> Iterator[tuple[str, Any]]:
-    """The values of a column, by resource, level of locality or type of node where it has several; "": without one."""
+    """The values of a column, by resource, level of locality or type of node if it has several; else under ""."""
     values = column.values_in(noun)
     if column.form == "resources":
         yield from values.items()
@@ -578,13 +578,13 @@ def parts_of(noun: Any, column: Column) -> Iterator[tuple[str, Any]]:
 
 
 def _left_out(noun: Any, column: Column, values: _Array) -> npt.NDArray[np.bool_]:
-    """Which entries a file leaves out."""
+    """The entries that a file leaves out."""
     found: npt.NDArray[np.bool_] = (values == column.default_in(getattr(noun, "cluster", None))) | (values != values)
     return found
 
 
 def _plain_entries(noun: Any, column: Column, values: Any) -> Iterable[Any]:
-    """The entry of each record as a document has it, None if it is left out."""
+    """The entry of each record as in a document, None if it is left out."""
     if isinstance(values, Ragged):
         flat = plain_numbers(values.values)
         if column.form == "references":
@@ -602,7 +602,7 @@ def _plain_entries(noun: Any, column: Column, values: Any) -> Iterable[Any]:
 
 
 def names_in(noun: Any, column: Column) -> Sequence[str]:
-    """The names that the indices of a column stand for."""
+    """The names behind the indices of a column."""
     if column.form == "choice":
         return column.choices
     if column.form == "label":
@@ -613,7 +613,7 @@ def names_in(noun: Any, column: Column) -> Sequence[str]:
 
 
 def _two_index_parts(instance: Instance) -> dict[str, Any]:
-    """Shuffle, pairs and a topology that is a matrix, as a document has them."""
+    """Shuffle, pairs and a matrix topology, as in a document."""
     parts: dict[str, Any] = {}
     for name, values in _matrix_arrays(instance).items():
         part, _, rest = name.partition(".")

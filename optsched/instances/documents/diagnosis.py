@@ -1,7 +1,7 @@
-"""Finds every fault of a document: the slow reader, used where the fast one meets a fault or a doubt.
+"""Finds every fault of a document: the slow reader, used if the fast one meets a fault or a doubt.
 
-Every field of every record is converted on its own, so that each fault is listed with its place; what is sound goes on
-to `columns`, which adds the faults of references and of the whole. Nothing here is needed to read a sound file.
+Every field of every record is converted separately, so that each fault is listed with its place. Valid values go on to
+`columns`, which adds the faults of references and of the whole. A valid file needs nothing of this module.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocum
 
 
 class Doubled(dict[str, Any]):
-    """An object in whose text some keys stood twice; the reader reports them."""
+    """An object with duplicate keys in its text; the reader reports them."""
 
     doubled: tuple[str, ...] = ()
 
 
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these keys and values (`json`'s `object_pairs_hook`), `Doubled` where one is named twice.
+    """The object of these keys and values (`json`'s `object_pairs_hook`), `Doubled` if a key is duplicated.
 
     >>> json_object([("a", 1), ("b", 2), ("a", 3)]).doubled
     ('a',)
@@ -50,29 +50,29 @@ def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def key_places(data: bytes) -> int:
-    """How many places of JSON text look like the end of a key: a quote and a colon, with nothing but space between.
+    """How many places of JSON text look like the end of a key: a quote and a colon with only space between them.
 
-    Outside of strings only keys end like that; within a string it takes an escaped quote. So there are at least as many
-    such places as keys. If there are no more than different keys in all objects, then no key is doubled.
+    Outside of strings only keys end like that; within a string an escaped quote would be needed. So there are at least
+    as many such places as keys. If there are no more than different keys in all objects, no key is duplicated.
 
     >>> key_places(b'{"a": {"b" : 1}}')
     2
     """
     places = data.count(b'":')
-    if places != data.count(b":"):  # other colons, in strings or after a space: count with care
+    if places != data.count(b":"):  # other colons, in strings or after a space: count precisely
         return sum(1 for _ in re.finditer(rb'"[ \t\r\n]*:', data))
     return places
 
 
 class _Odd:
-    """A number that JSON text spelled but that no number of the format can be."""
+    """A number in JSON text that is no number of the format."""
 
     def __init__(self, text: str) -> None:
         self.text = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
 
 
 def decode(text: bytes, source: str = "") -> Any:
-    """JSON text as plain objects in which oddities (doubled keys, NaN, too large numbers) are marked.
+    """JSON text as plain objects in which oddities (duplicate keys, NaN, too large numbers) are marked.
 
     InputError if the text is empty, no UTF-8, no JSON, or nested too deep to read.
     """
@@ -98,10 +98,10 @@ def decode(text: bytes, source: str = "") -> Any:
         raise InputError([Fault("", "is nested too deep; an instance is a few levels deep")], source) from None
 
 
-#: Free-form values that stand for themselves, so that a million of them are not looked at one by one.
+#: Free-form values that need no conversion, so that a million of them are not examined one by one.
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
-#: Integers of more characters are not read; a flow's total cost, up to 2^53 units at 2^53 on each arc, has fewer.
+#: Longer integers are not read; a flow's total cost, up to 2^53 units at 2^53 on each arc, has fewer characters.
 _LONGEST_INTEGER = 60
 
 
@@ -116,9 +116,9 @@ def _float(text: str) -> float | _Odd:
 
 
 def read_number(value: Any, place: str, faults: list[Fault]) -> Number:
-    """The exact number that `value` spells: an integer, or a rational as `"p/q"`.
+    """The exact number that `value` represents: an integer, or a rational as `"p/q"`.
 
-    If it spells none, it is 0, with a fault at `place` added to `faults`.
+    If it is no number, the result is 0, with a fault at `place` added to `faults`.
 
     >>> faults = []
     >>> read_number("6/4", "bound[0]", faults), read_number(0.5, "bound[1]", faults)
@@ -137,7 +137,7 @@ def read_number(value: Any, place: str, faults: list[Fault]) -> Number:
 class Diagnosis:
     """Converts a document field by field and lists what is wrong.
 
-    `faults` is what was found, `malformed` are the tables that are no list of records. Free-form values are nested at
+    `faults` has the faults found, `malformed` the tables that are no lists of records. Free-form values are nested at
     most `deepest` deep.
     """
 
@@ -147,7 +147,7 @@ class Diagnosis:
         self.malformed: set[str] = set()
 
     def document(self, value: Any, source: str = "") -> InstanceDocument | NetworkDocument:
-        """The document with every faulty field left out; InputError if not even the intended format is recognised."""
+        """The document without faulty fields; InputError if even the intended format is not recognised."""
         known = f'known: "{INSTANCE}", "{NETWORK}"'
         if not isinstance(value, Mapping):
             message = f'expected an object that begins {{"format": "{INSTANCE}", ...}}, got {shown(value)}'
@@ -164,10 +164,10 @@ class Diagnosis:
         return document
 
     def record(self, value: Any, kind: type[Struct], place: str = "") -> Any:
-        """An object of a `kind`, which says what it may hold, with every faulty field left out.
+        """An object without faulty fields; its `kind` defines the fields.
 
-        What is missing and needed is filled with something harmless. Where the kind allows other fields
-        (`forbid_unknown_fields`), they are ignored, and null is as if not given.
+        A missing required field gets a harmless value. If the kind allows other fields (`forbid_unknown_fields`), they
+        are ignored, and null means not given.
         """
         fields = _fields(kind)
         found: dict[str, Any] = {}
@@ -203,7 +203,7 @@ class Diagnosis:
         return kind(**found)
 
     def _value(self, value: Any, kind: Any, place: str) -> Any:
-        """A value of a kind; UNSET where it is none, with the faults noted."""
+        """A value of a kind; UNSET if it is none, with the faults noted."""
         base, limits = _base(kind)
         if isinstance(base, type) and issubclass(base, Struct):
             return self.record(value, base, place)
@@ -247,7 +247,7 @@ class Diagnosis:
             return self._refuse(place, kind, value)
 
     def _free_form(self, value: Any, place: str, depth: int) -> Any:
-        """A value of `parameters`: oddities are faults here, everything else is for the instance to judge."""
+        """A value of `parameters`: only oddities are faults here; the instance checks everything else."""
         if isinstance(value, _Odd):
             return self._refuse(place, float, value)
         if depth > self.deepest:
@@ -300,7 +300,7 @@ def _base(kind: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _harmless(kind: Any) -> Any:
-    """Stands in for a value that is missing or wrong, so that the rest can be read; the fault is noted already."""
+    """Replaces a missing or faulty value, so that the rest can be read; the fault is noted already."""
     base, _ = _base(kind)
     if isinstance(base, type) and issubclass(base, Struct):
         return base(**{name: _harmless(entry) for name, entry, required in _fields(base).values() if required})
@@ -309,7 +309,7 @@ def _harmless(kind: Any) -> Any:
 
 
 def _explained(kind: Any, value: Any) -> str:
-    """The explanation of a fault: what was expected, what came instead, and how to mend it."""
+    """The explanation of a fault: the expected and the actual value, and the remedy."""
     base, limits = _base(kind)
     if isinstance(value, _Odd) and base in (float, int):
         return f"{value.text} is past 2^53" if value.text.lstrip("-")[:1].isdigit() else f"{value.text} is no number"
@@ -344,14 +344,14 @@ def _explained(kind: Any, value: Any) -> str:
 
 
 def _choices(base: Any) -> tuple[str, ...]:
-    """The texts that a kind of value may be; none where it is no choice."""
+    """The texts that a kind of value allows; empty if it is no choice."""
     if isinstance(base, type) and issubclass(base, Enum):
         return tuple(member.value for member in base)
     return get_args(base) if get_origin(base) is Literal else ()
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in the file, shortened.
+    """A value as in the file, shortened.
 
     >>> shown("x" * 50), shown([1])
     ('"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."', 'a list')

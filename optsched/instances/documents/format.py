@@ -1,9 +1,9 @@
 """The only definition of the file formats `optsched/1` and `optsched-network/1`, and the JSON Schemas that follow.
 
-The records below say which fields exist and what each may hold in a file. Which column of an `Instance` a field
-becomes is said where that column is (`optsched.core.parts`). Reading and writing (`files`, `columns`, `diagnosis`,
-`archive`, `frames`) follow both, so a field is added in its record here and in its part there, and nowhere else. What
-a value must be beyond its own type (references, idle slots within slots) is checked where the nouns are.
+The records below define the fields of a file and their values. The parts in `optsched.core.parts` define which column
+of an `Instance` a field becomes. Reading and writing (`files`, `columns`, `diagnosis`, `archive`, `frames`) follow
+both, so a new field needs only its record here and its part there. Conditions beyond the type of a value (references,
+idle slots within slots) are checked by the nouns.
 """
 
 from __future__ import annotations
@@ -317,20 +317,20 @@ def _columns(part: tuple[type, ...], **records: type[Struct]) -> dict[str, tuple
     }
 
 
-#: The tables of an instance in the order in which they are read, with the columns of their records (but `id`).
+#: The tables of an instance in the order of reading, with the columns of their records (except `id`).
 TABLES = _columns((Cluster, Workload, State), nodes=Node, groups=Group, jobs=Job, tasks=Task)
 
 #: The tables of a network, likewise.
 NETWORK_TABLES = _columns((FlowNetwork,), nodes=NetworkNode, arcs=Arc)
 
-#: The first fields of documents of both kinds.
+#: The first fields of both kinds of documents.
 HEADER: tuple[str, ...] = _Document.__struct_fields__
 
 
 def schema(kind: type[InstanceDocument] | type[NetworkDocument]) -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a document, with what each field means.
+    """JSON Schema (draft 2020-12) of a document, with the meaning of each field.
 
-    The schema tells the types and limits of single values; references, sums and shapes are for `optsched` to check.
+    The schema has the types and limits of single values; `optsched` checks references, sums and shapes.
     """
     body = msgspec.json.schema(kind)
     for definition in body["$defs"].values():
@@ -344,11 +344,11 @@ def schema(kind: type[InstanceDocument] | type[NetworkDocument]) -> dict[str, An
 
 
 def schema_text(kind: type[InstanceDocument] | type[NetworkDocument]) -> str:
-    """The schema as it is published in `optsched/instances/documents/schemas/`."""
+    """The schema as published in `optsched/instances/documents/schemas/`."""
     return json.dumps(schema(kind), indent=2) + "\n"
 
 
-#: Where each schema is published. `python -m optsched.instances.documents.format` writes them again.
+#: The place of each published schema. `python -m optsched.instances.documents.format` writes them again.
 SCHEMAS: dict[type[InstanceDocument] | type[NetworkDocument], Path] = {
     InstanceDocument: Path(__file__).with_name("schemas") / "instance.schema.json",
     NetworkDocument: Path(__file__).with_name("schemas") / "network.schema.json",

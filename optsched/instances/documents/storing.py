@@ -1,11 +1,10 @@
-"""The bytes of files: reading what is not too large, `.npz` archives, and writing a file completely or not at all.
+"""The bytes of files: reading up to a size limit, `.npz` archives, and writing a file completely or not at all.
 
-An archive of an instance or network has one array a column, nothing pickled, the same bytes for the same content. An
-array is named after its field (`tasks.size`, `nodes.capacity.cpu`). References are row numbers, -1 for none; ragged
-rows come with `<field>.starts`; racks, datacenters and types with `<field>.names`; ids are UTF-8 at fixed width. A
-column that says nothing beyond the defaults is left out. `header` holds, as JSON text, what is no column. NumPy reads
-the file as it is (`numpy.load`). What the arrays are of is in `columns`; opening a file, and what may go wrong with
-that, in `files`.
+An archive of an instance or network has one array for each column, nothing pickled, and the same bytes for the same
+content. An array is named after its field (`tasks.size`, `nodes.capacity.cpu`). References are row numbers, -1 for
+none; ragged rows come with `<field>.starts`; racks, datacenters and types with `<field>.names`; ids are UTF-8 at fixed
+width. A column that only repeats the defaults is left out. `header` has everything else as JSON text. NumPy can read
+the file directly (`numpy.load`). `columns` says what the arrays mean; `files` opens a file and reports its faults.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ __all__ = [
 
 _Array = npt.NDArray[Any]
 
-#: Files that hold more bytes than this are refused; a gibibyte holds about ten million tasks.
+#: Larger files, in bytes, are refused; a gibibyte holds about ten million tasks.
 LARGEST_FILE = 2**30
 
-#: A packed file may unpack to this many bytes, or to this many times its own size if that is more: instances pack to
-#: a fifth or a twentieth, and what packs a thousandfold is made to fill a memory.
+#: A packed file may unpack to this many bytes, or to this many times its own size if that is more. Instances shrink to
+#: a fifth or a twentieth; a file that shrinks a thousandfold is made to fill the memory.
 LARGEST_UNPACKED, LARGEST_RATIO = 2**27, 100
 
 SUFFIXES = (".json", ".json.gz", ".npz")
@@ -59,7 +58,7 @@ TABLE_SUFFIXES = (".csv", ".parquet")
 
 
 def pack(header: bytes, arrays: Mapping[str, _Array]) -> bytes:
-    """The bytes of an archive: uncompressed, integers as narrow as they fit, no date in them."""
+    """The bytes of an archive: uncompressed, integers in their narrowest type, without a date."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, values in {"header": np.frombuffer(header, dtype=np.uint8), **arrays}.items():
@@ -79,7 +78,7 @@ def _narrow(values: _Array) -> _Array:
 def read_arrays(data: bytes, largest: int) -> dict[str, _Array]:
     """The arrays of an archive, read-only, with nothing unpickled.
 
-    InputError if it is no sound archive of plain arrays, or says that it unpacks to more than `largest` bytes.
+    InputError if it is no valid archive of plain arrays, or declares more than `largest` unpacked bytes.
     """
     arrays: dict[str, _Array] = {}
     faults = []
@@ -110,9 +109,7 @@ def read_arrays(data: bytes, largest: int) -> dict[str, _Array]:
 
 
 def header_text(arrays: dict[str, _Array], form: str) -> bytes:
-    """The JSON text of an archive, taken out of its arrays; InputError, which names the `form` of it, where there is
-    none.
-    """
+    """The JSON text of an archive, removed from its arrays; InputError, which names its `form`, if there is none."""
     text = arrays.pop("header", None)
     if text is None or text.dtype.kind not in "uSU":
         message = f'the column is missing; it holds the JSON text {{"format": "{form}", ...}}'
@@ -121,7 +118,7 @@ def header_text(arrays: dict[str, _Array], form: str) -> bytes:
 
 
 def holds_integers(values: _Array) -> bool:
-    """Whether an array holds whole numbers that int64 can hold."""
+    """Whether an array has only whole numbers that fit int64."""
     return values.dtype.kind in "iu" and values.dtype != np.uint64
 
 
@@ -130,7 +127,7 @@ def kind_of(values: _Array) -> str:
     return f"{values.dtype} of shape {values.shape}"
 
 
-#: The exceptions of zipfile, zlib and NumPy on bytes that are not what they seem.
+#: The exceptions of zipfile, zlib and NumPy on damaged bytes.
 _CORRUPT = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, TypeError, SyntaxError),
     *(KeyError, IndexError, OverflowError, MemoryError, struct.error, tokenize.TokenError),
@@ -157,20 +154,20 @@ def _array(data: bytes) -> _Array:
     rest = len(data) - stream.tell()
     if any(length < 0 for length in shape) or count * dtype.itemsize != rest:
         raise ValueError(f"its shape {shape} of {dtype} does not fit its {rest} bytes")
-    if dtype.itemsize == 0:  # any number of them fits into no bytes at all
+    if dtype.itemsize == 0:  # any number of them takes no bytes at all
         raise ValueError("its strings have no width")
     values = np.frombuffer(data, dtype=dtype, offset=stream.tell())
     return values.reshape(shape, order="F" if fortran else "C")
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that readers find the old content or the new one, never a part; one that exists is replaced.
+    """Write a file so that readers find the old content or the new one, never a part; an existing file is replaced.
 
-    InputError if it cannot be written there.
+    InputError if the file cannot be written.
     """
     try:
         target = _resolved(path)
-        # A device or pipe (/dev/stdout) cannot be replaced by a file, and has no half-written state to hide.
+        # A device or pipe (/dev/stdout) cannot be replaced by a file, and has no incomplete state to hide.
         if target.exists() and not target.is_file():
             target.write_bytes(data)
             return
@@ -185,10 +182,10 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 class GrowingFile:
-    """A file that grows, part by part, under the name FILE.partial, and takes the name FILE once it is whole.
+    """A file that grows, part by part, under the name FILE.partial, and is renamed to FILE when it is complete.
 
-    Until then a FILE that is there already stays as it is. Each part is written whole or not at all. A device or a
-    pipe, which nothing can replace, is written to as it is. InputError if it cannot be written there: at once.
+    Until then an existing FILE stays as it is. Each part is written completely or not at all. A device or a pipe, which
+    cannot be replaced, is written directly. InputError at once if it cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -204,7 +201,7 @@ class GrowingFile:
         self._written = 0
 
     def write(self, part: bytes) -> None:
-        """Add a part; InputError if it cannot be written, and what was written before stays."""
+        """Add a part; InputError if it cannot be written, and earlier parts stay."""
         left = memoryview(part)
         try:
             while left:
@@ -220,7 +217,7 @@ class GrowingFile:
         self._written += len(part)
 
     def finish(self) -> None:
-        """The file is complete: put it in its place; InputError if that fails."""
+        """The file is complete: rename it; InputError if that fails."""
         try:
             os.close(self._file)
             if self.partial is not None:
@@ -229,7 +226,7 @@ class GrowingFile:
             raise _refused(error, self.path) from None
 
     def abandon(self) -> Path | None:
-        """The file will not be complete: return where the written part is, None if there is none."""
+        """The file stays incomplete: return the path of the written part, None if there is none."""
         with contextlib.suppress(OSError):
             os.close(self._file)
         if self.partial is None or self._written:
@@ -239,7 +236,7 @@ class GrowingFile:
 
 
 def _resolved(path: str | os.PathLike[str]) -> Path:
-    """The file that a link points to: that is replaced, not the link."""
+    """The target of a link, which is replaced instead of the link."""
     return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
 
 

@@ -1,8 +1,8 @@
-"""Base of families of generated instances: their parameters, checks of values, drawing, and draws that they share.
+"""Base of families of generated instances: parameters, checks of values, drawing, and shared draws.
 
 The families themselves are in the modules next to this one. A family's draw gets the random generator and checked
-values; `Family.make` adds what every generated instance or network carries: a name, the command that makes it again,
-labels. The shared draws are vectorised, with no loop over tasks or nodes; each takes the generator that it uses.
+values. `Family.make` adds what every generated instance or network has: a name, the command that makes it again,
+labels. The shared draws are vectorised, without loops over tasks or nodes; each takes its generator.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ Value: TypeAlias = "int | float | tuple[float, ...]"
 
 LARGEST_SEED = 2**63 - 1
 
-#: Letters that stand for the sizes in an instance's name; other parameters are named in full where they differ.
+#: Letters for the sizes in an instance's name; other parameters are named in full if they differ from the default.
 _SHORT = {"nodes": "n", "tasks": "t", "arcs": "a"}
 
 
@@ -74,9 +74,9 @@ class Setting:
     """One parameter of a family: default, meaning in one line with its unit, and the values it may take.
 
     The type of `default` is the parameter's: an integer, a number, or a tuple of numbers. `minimum` and `maximum` are
-    allowed, too, and hold for each entry of a tuple. `choices` are the only values allowed, where they are few. The
-    command that makes an instance again leaves out what is `later` at its default, which then stays. That is for what a
-    family draws on top of what it drew when files of it were published, so that their commands stay true.
+    allowed, too, and apply to each entry of a tuple. `choices` are the only allowed values, if they are few. A `later`
+    setting was added to a family after files of it were published. The command that makes an instance again leaves it
+    out at its default, which must not change. So the published commands stay valid.
     """
 
     default: Value
@@ -104,9 +104,9 @@ class Setting:
         return f"{what} from {_text(self.minimum)} to {_text(self.maximum)}"
 
     def check(self, family: str, name: str, value: object) -> Value:
-        """The value in the parameter's type; text, as the command line hands it over, is read first.
+        """The value in the parameter's type; text, as from the command line, is read first.
 
-        UsageError if it is of another type or outside the range.
+        UsageError if it has another type or is outside the range.
         """
         try:
             if self.type is tuple:
@@ -126,7 +126,7 @@ class Setting:
 
 
 def settings(draw: Callable[..., object]) -> dict[str, Setting]:
-    """The parameters of a draw, which its annotations say.
+    """The parameters of a draw, from its annotations.
 
     >>> def drawn(rng: np.random.Generator, *, tasks: Annotated[int, Setting(50, "pending tasks")]) -> None: ...
     >>> settings(drawn)["tasks"].default
@@ -137,7 +137,7 @@ def settings(draw: Callable[..., object]) -> dict[str, Setting]:
 
 
 def share(doc: str) -> Setting:
-    """A setting of what a family draws on top: a share of some records, none of them if it is not given."""
+    """A setting of a share of some records, for a later addition to a family; by default no records."""
     return Setting(0.0, f"share of the {doc}; their number is rounded", 0, 1, later=True)
 
 
@@ -146,7 +146,7 @@ LOST = share("blocks that no node holds")
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A snapshot as a family draws it; `labels` say what was assumed, and the optimum where it is known."""
+    """A drawn snapshot; `labels` have the assumptions, and the optimum if it is known."""
 
     cluster: Cluster
     workload: Workload
@@ -158,9 +158,9 @@ class Drawn:
 class Family:
     """A named way to draw instances.
 
-    `paper` is the one whose experiment or model it follows, with the section; empty for those of our own. `description`
-    is one sentence on what it draws. `parameters` are shown in their order. `draw(rng, **values)`, with every parameter
-    given, returns a snapshot, or a flow network without a name.
+    `paper` is the paper whose experiment or model it follows, with the section; empty for our own families.
+    `description` is one sentence on what it draws. `parameters` are listed in their order. `draw(rng, **values)`, with
+    every parameter given, returns a snapshot, or a flow network without a name.
     """
 
     name: str
@@ -179,7 +179,7 @@ class Family:
         """An instance of this family, or a network; the same seed (of NumPy's PCG64) and parameters give the same one.
 
         `parameters` differ from the defaults; text is read as the parameter's type. UsageError if one is unknown, a
-        value is out of its range, or values do not go together.
+        value is out of its range, or values cannot be combined.
         """
         for name in parameters:
             expect_known(name, self.parameters, f'{self.name}: no parameter "{name}"')
@@ -216,13 +216,13 @@ class Family:
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise `UsageError` with `message` where values that are each in range do not go together."""
+    """Raise `UsageError` with `message` if valid values cannot be combined."""
     if not condition:
         raise UsageError(message)
 
 
 def require_distinct(replicas: int, nodes: int) -> None:
-    """Raise `UsageError` where the nodes are too few for each replica to lie on a different one."""
+    """Raise `UsageError` if there are too few nodes to put each replica on a different one."""
     require(replicas <= nodes, f"replicas is {replicas}; it must be at most {nodes}: no node holds a block twice")
 
 
@@ -268,7 +268,7 @@ def numbered(prefix: str, count: int) -> Strings:
 
 
 def in_blocks(count: int, parts: int) -> Ints:
-    """Deal `count` records to `parts` parts of nearly equal size, neighbours together; shape (count,).
+    """Divide `count` records into `parts` blocks of nearly equal size, neighbours together; shape (count,).
 
     >>> in_blocks(5, 2).tolist()
     [0, 0, 0, 1, 1]
@@ -280,7 +280,7 @@ def racked(nodes: int, racks: int, slots: int, **more: Any) -> Cluster:
     """Equal nodes in racks of nearly equal size, with `slots` map slots each; UsageError if there are more racks than
     nodes.
 
-    `more` are other columns of the cluster; one that is the same for all nodes may be one number.
+    `more` are other columns of the cluster; a single number applies to all nodes.
 
     >>> cluster = racked(3, 2, 4, reduce_slots=1)
     >>> cluster.rack.tolist(), cluster.slots.tolist()
@@ -295,7 +295,7 @@ def racked(nodes: int, racks: int, slots: int, **more: Any) -> Cluster:
 
 
 def some(rng: np.random.Generator, count: int, share: float) -> Bools:
-    """Which of `count` records are among a share of them, at random; shape (count,). Of no share nothing is drawn."""
+    """Which of `count` records belong to a random share of them; shape (count,). For a share of 0 nothing is drawn."""
     chosen = np.zeros(count, dtype=bool)
     number = round(count * share)
     chosen[rng.choice(count, number, replace=False) if number else []] = True
@@ -309,7 +309,7 @@ def replica_counts(rng: np.random.Generator, tasks: int, largest: int, lost: flo
 
 
 def on(rng: np.random.Generator, status: Ints, nodes: int) -> Ints:
-    """The node of each task that runs or has ended, at random, and -1 for the others; shape (tasks,)."""
+    """A random node for each task that runs or has ended, and -1 for the others; shape (tasks,)."""
     started = status != PENDING
     where = np.full(len(status), -1, dtype=np.int64)
     where[started] = rng.integers(0, nodes, size=int(started.sum()))
@@ -317,20 +317,20 @@ def on(rng: np.random.Generator, status: Ints, nodes: int) -> Ints:
 
 
 def idle_slots(rng: np.random.Generator, nodes: int, slots: int, idle: int) -> Ints:
-    """Idle slots of each node when `idle` of all `nodes * slots` slots are, at random (Guo et al. 2012, III.B)."""
+    """Idle slots of each node if `idle` of all `nodes * slots` slots are idle, at random (Guo et al. 2012, III.B)."""
     chosen = rng.choice(nodes * slots, idle, replace=False, shuffle=False)
     return np.bincount(chosen // slots, minlength=nodes).astype(np.int64)
 
 
 def zipf_weights(rng: np.random.Generator, nodes: int, exponent: float) -> Ints:
-    """Integer popularities that fall as rank^-exponent, ranks dealt to the nodes at random; shape (nodes,)."""
+    """Integer popularities that fall as rank^-exponent, with random ranks of the nodes; shape (nodes,)."""
     rank = rng.permutation(nodes) + 1.0
     weights: Ints = np.maximum(1, np.floor(PRECISION * rank**-exponent)).astype(np.int64)
     return weights
 
 
 def dealt(rng: np.random.Generator, count: int, jobs: int) -> Ints:
-    """The job of each of `count` tasks: one each as far as they go, and of the rest the more, the bigger a job is."""
+    """The job of each of `count` tasks: first one for each job, if possible; bigger jobs get more of the rest."""
     weights = zipf_weights(rng, jobs, 1.0)
     rest = max(0, count - jobs)
     drawn = np.searchsorted(np.cumsum(weights), rng.integers(0, weights.sum(), size=rest), side="right")
@@ -347,14 +347,14 @@ def distinct_nodes(
 ) -> Ragged:
     """Draw for each task `counts` different nodes, in increasing order.
 
-    Node after node is drawn from those that the task does not have yet: the draw is a position in the line of the
-    remaining nodes (or, weighted, in the line of their weights), which is then moved past each one already taken. All
-    tasks draw at once and nothing is rejected. O(tasks x largest count^2).
+    Each node is drawn from those that the task does not have yet. The draw is a position in the line of the remaining
+    nodes (or, weighted, of their weights), which is then moved past each node already taken. All tasks draw at once and
+    nothing is rejected. O(tasks x largest count^2).
 
-    `counts` has shape (tasks,). The nodes to draw `among` are 0 to `among - 1`, or an array of indices without
-    repetition. `weights` are positive integers, one for each of these; a node's chance to be the next is its share of
-    the weights that remain. `first` (shape (tasks,)) is a node that each task has for certain, as a position in
-    `among`; it counts as one of `counts`.
+    `counts` has shape (tasks,). The nodes to draw `among` are 0 to `among - 1`, or an array of distinct indices.
+    `weights` are positive integers, one for each of these; the probability of a node is its share of the remaining
+    weights. `first` (shape (tasks,)) is a certain node of each task, as a position in `among`; it counts as one of
+    `counts`.
 
     >>> rng = np.random.default_rng(0)
     >>> [row.tolist() for row in distinct_nodes(rng, np.array([1, 3, 2]), 3)]
@@ -388,16 +388,16 @@ def distinct_nodes(
     return Ragged.of_lengths(counts, among[drawn][np.lexsort((among[drawn], rows))])
 
 
-#: The label of a shuffle that is not recorded.
+#: The label of an unrecorded shuffle.
 ASSUMED = "assumed: what a reduce takes in comes from the maps of its job in proportion to what each gives out"
 
 
 def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, received: Floats) -> Shuffle:
-    """Draw what each map sends to each reduce of its job, with the maps numbered first and the reduces after them.
+    """Draw the size that each map sends to each reduce of its job; maps are numbered first, then reduces.
 
-    `map_job` and `output` (shape (maps,)) are the job of each map, and what it gives out, in any unit. Where all of a
-    job's are 0, they are taken as equal. `reduce_job` and `received` (shape (reduces,)) are the job of each reduce, and
-    what it takes in, MB. There is one entry for each pair of a job, map after map; sizes to the byte.
+    `map_job` and `output` (shape (maps,)) are the job and the output of each map, in any unit. If all of a job's are 0,
+    they are taken as equal. `reduce_job` and `received` (shape (reduces,)) are the job and the input of each reduce,
+    MB. There is one entry for each pair of a job, map after map; sizes to the byte.
 
     >>> shuffle = proportional_shuffle(np.array([0, 0]), np.array([1.0, 3.0]), np.array([0]), np.array([8.0]))
     >>> shuffle.reduce.tolist(), shuffle.size.tolist()

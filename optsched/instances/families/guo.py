@@ -1,8 +1,8 @@
 """Families after Guo et al. 2012: random replicas, idle slots drawn from all slots, groups with weights.
 
 `lsap`, `fair-lsap`, `lsap-fairness` and `worst-group` are the paper's model with free sizes; `guo-fig4`, `guo-table3`,
-`guo-table3-delay` and `guo-fairness` are its own experiments. The paper's multi-wave tests need one instance a wave:
-another seed each.
+`guo-table3-delay` and `guo-fairness` are its own experiments. The paper's multi-wave tests need one instance for each
+wave, with another seed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def locality_sizes(nodes: int, slots: int, idle_ratio: float, tasks: int, replic
 def locality_cluster(
     rng: np.random.Generator, nodes: int, slots: int, idle_ratio: float, racks: int = 1
 ) -> tuple[Cluster, Ints]:
-    """A cluster of equal nodes, and how many of each node's slots are idle: round(N S I) of all slots, at random."""
+    """A cluster of equal nodes, and the idle slots of each node: round(N S I) of all slots, at random."""
     return racked(nodes, racks, slots), idle_slots(rng, nodes, slots, round(nodes * slots * idle_ratio))
 
 
@@ -70,7 +70,7 @@ def _located(
 ) -> tuple[Cluster, Ints, Ragged]:
     """A cluster, its idle slots, and the replicas of tasks: 1 to C a block, or with `exact` C, as in the paper.
 
-    No node holds the blocks of a share `lost` of the tasks. The others lie on nodes that are equally popular, or
+    No node holds the blocks of a share `lost` of the tasks. The other blocks are on nodes that are equally popular, or
     popular by Zipf's law with `exponent`.
     """
     require_distinct(replicas, nodes)
@@ -92,7 +92,7 @@ _exact = partial(_uniform, exact=True)
 
 
 def one_job_a_group(replicas: Ragged, group: Ints, groups: int, **weights: Any) -> Workload:
-    """Maps of so many groups with a job each; `group` is that of each map; `group_weight` may be given."""
+    """Maps of some groups with one job each; `group` is the group of each map; `group_weight` may be given."""
     return Workload(
         numbered("t", len(replicas)),
         replicas=replicas,
@@ -122,12 +122,12 @@ def _grouped(
 
 
 def _fair(rng: np.random.Generator, *, weights: tuple[float, ...], **sizes: Any) -> Drawn:
-    """Groups on top of what is `_located`; every busy slot runs a task of some group."""
+    """Groups added to `_located`; every busy slot runs a task of some group."""
     return _grouped(rng, *_located(rng, **sizes), weights)
 
 
 def _competing_groups(rng: np.random.Generator, *, groups: int, **sizes: Any) -> Drawn:
-    """One job a group, large and small ones; the data of all lie on popular nodes."""
+    """One job a group, large and small ones; the data of all is on popular nodes."""
     cluster, idle, rows = _located(rng, **sizes)
     sizes_of_groups = zipf_weights(rng, groups, 1.0)
     owner = distinct_nodes(rng, np.ones(len(rows), dtype=np.int64), groups, weights=sizes_of_groups)

@@ -1,7 +1,7 @@
 """Families after Hsu and Freeh: two clusters of compute nodes that read from storage nodes, rates of Tables 2 and 3.
 
 The paper separates compute from storage: storage nodes have no slots and hold all replicas. A rack is a network
-segment, and so is a node type: c1 and c2. The tables' figures are the paper's; what it leaves out is labelled.
+segment, and so is a node type: c1 and c2. The numbers of the tables are the paper's; what it leaves out is labelled.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ OUT_RATE = 85.0
 JOB_TYPES = ("wordcount", "terasort", "grep", "nocomputation")
 MAP_RATES = np.array([[3.04, 3.20], [9.14, 12.8], [0.23, 0.27], [16.0, 21.3]])
 
-#: Hsu and Freeh, Table 3: input rate of a reduce of each, and what maps give out of what they read. The table says
-#: "very small" of Grep: 1 MB/s and 1 % are assumed. NoComputation has no reduces.
+#: Hsu and Freeh, Table 3: input rate of a reduce of each, and the output of maps over their input. For Grep the table
+#: says "very small": 1 MB/s and 1 % are assumed. NoComputation has no reduces.
 REDUCE_RATES = np.array([[7.63, 7.63], [13.31, 22.18], [1.0, 1.0]])
 SHUFFLE_RATIOS = np.array([0.2, 1.0, 0.01])
 
-#: Shares of Hsu and Freeh, section 5.1: 6 of 11 compute nodes and 2 of 3 storage nodes lie in cluster 1; 3 of 14 nodes
-#: store.
+#: Shares of Hsu and Freeh, section 5.1: 6 of 11 compute nodes and 2 of 3 storage nodes are in cluster 1; 3 of 14 nodes
+#: are storage.
 _COMPUTE_IN_C1, _STORAGE_IN_C1, _STORING = 6 / 11, 2 / 3, 3 / 14
 
 _SLOTS = "assumed: the paper gives no slots a node; four maps saturate a four-core node in its Figure 5"
@@ -89,7 +89,7 @@ def _segments(compute: int, storage: int) -> Ints:
 
 
 def _rates(cluster: Cluster, job_type: Ints) -> Floats:
-    """Input rate of a map of each of these job types on nodes of each type; NaN where no node is of the type."""
+    """Input rate of a map of each of these job types on nodes of each type; NaN if no node has the type."""
     there = np.isin(np.arange(len(cluster.type_ids)), cluster.type)
     return np.where(there, MAP_RATES[job_type], np.nan)
 
@@ -97,7 +97,7 @@ def _rates(cluster: Cluster, job_type: Ints) -> Floats:
 def _workload(
     cluster: Cluster, job: Ints, job_ids: Strings, job_type: Ints, replicas: Ragged, block: int, arrival: Floats
 ) -> Workload:
-    """Maps of `block` MB whose rates depend on the type of the node that they run on."""
+    """Maps of `block` MB whose rates depend on the type of their node."""
     return Workload(
         numbered("t", len(job)),
         job=job,
@@ -123,7 +123,7 @@ def _flow(
 ) -> Drawn:
     """Random job types, replicas, running maps and storage loads on a cluster in the paper's proportions.
 
-    Each reduce reads from two maps that have ended.
+    Each reduce reads from two finished maps.
     """
     storage = max(replicas, round(nodes * _STORING))
     compute = nodes - storage
@@ -164,7 +164,7 @@ def _flow(
 
 
 def _with_reduces(rng: np.random.Generator, cluster: Cluster, workload: Workload, reduces: int) -> Workload:
-    """The workload with reduces behind twice as many maps that have ended; each reduce receives from two of these."""
+    """The workload with reduces and twice as many finished maps; each reduce receives from two of these."""
     tasks, ended, more = len(workload), 2 * reduces, 3 * reduces
     job = rng.integers(0, len(JOB_TYPES), size=reduces)
     job = np.concatenate((np.repeat(job, 2), job))
@@ -187,7 +187,7 @@ def _with_reduces(rng: np.random.Generator, cluster: Cluster, workload: Workload
 def _table3(rng: np.random.Generator, *, block: int, slots: int) -> Drawn:
     """Hsu and Freeh, section 5.2: 4 WordCount, 4 Terasort, 1 Grep, one every 5 s, on 11 compute and 3 storage nodes.
 
-    The snapshot is the instant at which the last job has arrived, with nothing started.
+    The snapshot is at the arrival of the last job, with nothing started.
     """
     job_type = np.array([0, 1, 0, 1, 0, 1, 0, 1, 2])
     names = [f"{JOB_TYPES[kind]}{1 + int((job_type[:number] == kind).sum())}" for number, kind in enumerate(job_type)]

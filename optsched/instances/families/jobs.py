@@ -1,15 +1,15 @@
-"""Families of whole jobs, with maps and reduces, whose numbers no paper gives: they are assumed, and labelled so.
+"""Families of whole jobs, with maps and reduces. No paper gives their numbers: they are assumed, and labelled so.
 
 `utility` is for RAS and `traffic` for JoSS (both Sharmilarani et al.). `mixed` has the fields of all problems of the
-papers, so that all can be posed on one instance: gap matrices show what a scheduler that cares for one thing costs in
+papers, so that all can be posed on one instance. Gap matrices then show what a scheduler for one objective costs in
 another.
 
-`makespan` and `job-times` are our own, of jobs that arrive over time, with times by locality. Sizes of jobs fall as
-1/rank, as few jobs have most of the tasks in traces, and the rest is uniform. Times are whole seconds, alike within a
-job; arrivals are those of a Poisson process.
+`makespan` and `job-times` are our own: jobs arrive over time, with times by locality. Sizes of jobs fall as 1/rank, as
+few jobs have most of the tasks in traces, and the rest is uniform. Times are whole seconds, equal within a job;
+arrivals are those of a Poisson process.
 
-`day` has jobs that come more often at noon than at midnight, and read files, some of them popular. Chen, Alspaugh and
-Katz describe clusters like it (Interactive analytical processing in big data systems, VLDB 2012).
+In `day` more jobs arrive at noon than at midnight. They read files, some of which are popular. Chen, Alspaugh and Katz
+describe clusters like it (Interactive analytical processing in big data systems, VLDB 2012).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _mixed(
     replicas: Annotated[int, Setting(2, "most replicas of a block: 1 to this", 1, 1000)],
     slots: Annotated[int, Setting(2, "map slots of each node", 1, 1000)],
 ) -> Drawn:
-    """Whole sizes, demands, loads and times; the rates are Hsu and Freeh's."""
+    """Whole sizes, demands, loads and times; the rates are from Hsu and Freeh."""
     require_distinct(replicas, nodes)
     require(datacenters <= racks <= nodes, f"racks is {racks}; it must be from datacenters to nodes")
     require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")
@@ -88,7 +88,7 @@ def _mixed(
     state = State.initial(cluster, workload, load=load, out_in_use=in_use, group_running_tasks=running)
     job, is_reduce = workload.job, workload.kind == REDUCE
     more = np.cumsum(rng.integers(1, 15, size=(jobs, 2), endpoint=True), axis=1)
-    times = np.column_stack((np.zeros(jobs), more)) + workload.map_time[:, None]  # of maps; alike in a job
+    times = np.column_stack((np.zeros(jobs), more)) + workload.map_time[:, None]  # of maps; equal within a job
     takes = rng.integers(10, 60, size=jobs, endpoint=True).astype(np.float64)
     workload = replace(
         workload,
@@ -216,7 +216,7 @@ def _traffic(
 
 
 def _slots(tasks: int, spare: float, nodes: int) -> Ints:
-    """Slots for `tasks` tasks and a share `spare` more, spread evenly; shape (nodes,)."""
+    """Slots for `tasks` tasks plus a share `spare`, spread evenly; shape (nodes,)."""
     return np.bincount(in_blocks(int(np.ceil(tasks * (1 + spare))), nodes), minlength=nodes).astype(np.int64)
 
 
@@ -242,7 +242,7 @@ def _utility(
     ],
     running: Annotated[float, share("tasks that run already")],
 ) -> Drawn:
-    """Job profiles, counts and goals uniform; types of trackers dealt in turn."""
+    """Job profiles, counts and goals uniform; the types of trackers take turns."""
     require(types <= nodes, f"types is {types}; it must be at most {nodes}: every tracker is of one type")
     kind = np.arange(nodes) % types
     capacity = {
@@ -290,7 +290,7 @@ def _utility(
 
 
 def _run(rng: np.random.Generator, *, gap: float, slots: int, reduce_slots: int, **utility: float) -> Drawn:
-    """The same with jobs that arrive one after another, and with how long tasks take."""
+    """The same with jobs that arrive one after another, and with durations of tasks."""
     drawn = _utility(rng, running=0, **utility)  # type: ignore[arg-type]
     workload, nodes = drawn.workload, len(drawn.cluster)
     arrival = np.round(np.cumsum(rng.exponential(1, len(workload.job_ids))) * gap, 3)
@@ -312,7 +312,7 @@ def _run(rng: np.random.Generator, *, gap: float, slots: int, reduce_slots: int,
 
 # Over time -----------------------------------------------------------------------------------------------------------
 
-#: The distances that there are, by the numbers of their setting; one more is any of them.
+#: The forms of distances, by the numbers of their setting; one number more stands for any of them.
 _FORMS = {1: "hops", 2: "links of switches on two levels", 3: "links of switches, uneven", 4: "a matrix, uneven"}
 _ANY = len(_FORMS) + 1
 
@@ -347,7 +347,7 @@ def _over_time(
     ],
     size: Annotated[int, Setting(4, "most MB of a block, if distances are given", 0, 10**6, later=True)],
 ) -> Drawn:
-    """What runs and what is busy holds slots at random; the times of all that runs go on from before the snapshot."""
+    """Running tasks and busy slots are at random; the times of running tasks continue from before the snapshot."""
     require_distinct(replicas, nodes)
     require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")
     cluster = racked(nodes, racks, slots, reduce_slots=reduce_slots)
@@ -410,7 +410,7 @@ def _times(rng: np.random.Generator, jobs: int, longest: int) -> tuple[Floats, F
 
 
 def _arrivals(rng: np.random.Generator, jobs: int, gap: float, begun: Ints) -> Floats:
-    """When jobs arrive, to the millisecond: at the snapshot the first one, those that have begun, all without a gap."""
+    """Arrivals to the millisecond: at the snapshot for the first job, begun jobs, and all jobs without a gap."""
     gaps = rng.exponential(gap, size=jobs) if gap else np.zeros(jobs)
     gaps[:1] = 0
     arrival: Floats = np.cumsum(gaps).round(3)
@@ -421,7 +421,7 @@ def _arrivals(rng: np.random.Generator, jobs: int, gap: float, begun: Ints) -> F
 def _state(
     rng: np.random.Generator, cluster: Cluster, workload: Workload, ended: Bools, runs: Bools, busy: float
 ) -> State:
-    """The state: maps ended or run on slots at random; busy slots are not idle, though nothing listed runs there."""
+    """The state: maps ended or run on slots at random; busy slots are not idle, but run no listed task."""
     maps, nodes, slots = len(ended), len(cluster), int(cluster.slots.sum())
     held, taken = int(runs.sum()), round(busy * slots)
     require(held + taken <= slots, f"{held} maps run and {taken} slots are busy: there are {slots} map slots")
@@ -437,13 +437,13 @@ def _state(
     return State.initial(cluster, workload, status=status, node=node, start=start, idle_slots=idle)
 
 
-#: Jobs that share a file, on average.
+#: The mean number of jobs that share a file.
 _JOBS_A_FILE = 3
 
-#: Standard deviation of the logarithm of the seconds that a task of a job takes.
+#: Standard deviation of the logarithm of the seconds of a job's tasks.
 _SPREAD = 0.7
 
-#: The hours after which arrivals start over.
+#: The hours after which arrivals repeat.
 _DAY = 24.0
 
 
@@ -475,7 +475,7 @@ def _day(
     job = np.concatenate((dealt(rng, tasks, jobs), dealt(rng, reduces, jobs)))
     reduce = np.arange(len(job)) >= tasks
     counts = np.bincount(job[:tasks], minlength=jobs)
-    drawn = rng.lognormal(0.0, _SPREAD, size=jobs)  # seconds of a task of each job, before all maps make up the load
+    drawn = rng.lognormal(0.0, _SPREAD, size=jobs)  # seconds of a task of each job, before scaling to the load
     work, total = load * nodes * slots * hours * 3600, float(drawn @ counts)
     seconds: Floats = np.maximum(1, (drawn * (work / total if total else 1)).round())
     workload = Workload(
@@ -497,7 +497,7 @@ def _day(
 
 
 def _replicas(rng: np.random.Generator, counts: Ints, job: Ints, replicas: int, nodes: int) -> Ragged:
-    """The nodes of the block of each map; jobs that read the same file share its blocks from the first on."""
+    """The nodes of the block of each map; jobs that read the same file share its first blocks."""
     files = math.ceil(len(counts) / _JOBS_A_FILE)
     popular = np.cumsum(zipf_weights(rng, files, 1.0))
     file = np.searchsorted(popular, rng.integers(0, popular[-1], size=len(counts)), side="right")
@@ -510,8 +510,8 @@ def _replicas(rng: np.random.Generator, counts: Ints, job: Ints, replicas: int, 
 
 
 def _arrivals_of_a_day(rng: np.random.Generator, jobs: int, hours: float, swing: float) -> Floats:
-    """When jobs arrive, in seconds to the millisecond: points of a Poisson process, whose rate goes as
-    1 - swing cos(2 pi t / 24 h).
+    """Arrivals in seconds to the millisecond: points of a Poisson process whose rate is proportional to 1 - swing cos(2
+    pi t / 24 h).
     """
     at = np.linspace(0, hours, 1 + math.ceil(60 * hours))
     passed = at - swing * _DAY / (2 * math.pi) * np.sin(2 * math.pi * at / _DAY)

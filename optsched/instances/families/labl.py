@@ -1,6 +1,6 @@
 """Families after Agosta et al.: servers with initial loads, tasks with 1 to rho_max replicas.
 
-`latency` is the paper's model with free sizes, `labl` its experiment; `skewed-latency` and `hot-server` are where its
+`latency` is the paper's model with free sizes, `labl` its experiment; `skewed-latency` and `hot-server` make its
 heuristics fail. The paper calls a node a server.
 """
 
@@ -23,7 +23,7 @@ from optsched.instances.families.base import (
     zipf_weights,
 )
 
-#: Agosta et al., section 4: w_rem where w_loc is 1, also the default of the problem `latency`.
+#: Agosta et al., section 4: w_rem if w_loc is 1, also the default of the problem `latency`.
 W_REM = 3
 
 #: The label of loads drawn by `initial_loads`.
@@ -34,7 +34,7 @@ LOADS = (
 
 
 def initial_loads(rng: np.random.Generator, nodes: int, largest: int) -> Floats:
-    """Integer loads, uniform from 0 to `largest`, less their minimum: Agosta et al. ask for a server of load 0."""
+    """Integer loads, uniform from 0 to `largest`, less their minimum: Agosta et al. require a server of load 0."""
     loads = rng.integers(0, largest, size=nodes, endpoint=True).astype(np.float64)
     normalised: Floats = loads - loads.min()
     return normalised
@@ -61,7 +61,7 @@ def _latency(
 
 
 def _labl(rng: np.random.Generator, *, nodes: int, tasks: int, replicas: int, max_load: int, available: int) -> Drawn:
-    """`_latency`, of whose servers only the first `available` stay: Agosta et al., section 4.2."""
+    """`_latency` with only the first `available` servers: Agosta et al., section 4.2."""
     require(available <= nodes, f"available is {available}; it must be at most nodes ({nodes})")
     drawn = _latency(rng, nodes=nodes, tasks=tasks, replicas=replicas, max_load=max_load)
     if not 0 < available < nodes:
@@ -80,9 +80,8 @@ def _labl(rng: np.random.Generator, *, nodes: int, tasks: int, replicas: int, ma
 def hot_server_optimum(nodes: int, tasks: int) -> tuple[int, int]:
     """Makespan and work of the optimum when one of `nodes` idle servers holds all blocks (w_loc 1, w_rem 3).
 
-    Within makespan L the hot server runs at most L tasks, and each other at most floor(L/3), all remote. So L is
-    feasible if and only if L + (nodes - 1) floor(L/3) >= tasks, and the least work then has max(0, tasks - L) remote
-    tasks.
+    Within makespan L the hot server runs at most L tasks, and each other server at most floor(L/3), all remote. So L is
+    feasible if and only if L + (nodes - 1) floor(L/3) >= tasks. The least work then has max(0, tasks - L) remote tasks.
 
     >>> hot_server_optimum(5, 20), hot_server_optimum(10, 40), hot_server_optimum(20, 100)
     ((9, 42), (12, 96), (15, 270))

@@ -1,11 +1,11 @@
-"""Families of our own: what the five papers do not pose, and instances whose optimum is known by construction.
+"""Our own families: problems beyond the five papers, and instances whose optimum is known by construction.
 
-Generalized assignment is after OR-Library's files (Chu, Beasley): demands and costs drawn, capacities scarce;
-`optsched import orlib-gap` reads the published files themselves. Flow networks have arcs with bounds and costs, round a
-flow that is drawn first. They have what files of others have and a placement's network has not: parallel arcs, negative
-costs, arcs without a limit, lower bounds.
+Generalized assignment follows OR-Library's files (Chu, Beasley): drawn demands and costs, scarce capacities; `optsched
+import orlib-gap` reads the published files. Flow networks have arcs with bounds and costs around a flow that is drawn
+first. They have what others' files have and a placement's network lacks: parallel arcs, negative costs, arcs without a
+limit, lower bounds.
 
-The docstring of each draw of a known optimum has the proof. The optimum is in the instance's labels,
+The docstring of each draw with a known optimum has the proof. The optimum is in the instance's labels,
 `optimum.<problem>`, for the problem's default parameters; `optsched.instances.generate.known_optimum` reads it.
 """
 
@@ -39,10 +39,10 @@ from optsched.instances.families.labl import LOADS, W_REM, initial_loads
 #: Type C: uniform costs and demands, both ends included.
 _COSTS, _DEMANDS = (10, 50), (5, 25)
 
-#: Type E: a demand is 1 - 10 log(u), a cost 1000 over it less up to so much.
+#: Type E: a demand is 1 - 10 log(u), a cost is 1000 over the demand, less a drawn number up to this one.
 _LONG, _PRODUCT, _LESS = 10, 1000, 10
 
-#: Type D: demands, and how far the sum of a pair's cost and demand is from their constant.
+#: Type D: demands, and the largest difference between the sum of a pair's cost and demand and their constant.
 _WIDE_DEMANDS, _SUM, _AWAY = (1, 100), 111, (-10, 10)
 
 
@@ -61,7 +61,7 @@ def _draw(
     resources: Annotated[int, Setting(1, "resources that a task takes", 1, 100, later=True)],
     barred: Annotated[float, share("pairs that are not allowed")],
 ) -> Drawn:
-    """Whole numbers; a node's capacity is `tightness` of what all tasks would take there, over the number of nodes."""
+    """Whole numbers; a node's capacity is `tightness` times the demand of all tasks there, over the number of nodes."""
     shape = tasks, nodes
     if correlated == 2:
         demand = np.rint(1 - _LONG * np.log(1 - rng.random(size=shape)))
@@ -101,10 +101,10 @@ def _network(
         float, Setting(0.2, "chance of an arc to have a lower limit, of 0 to the drawn flow", 0, 1)
     ],
 ) -> FlowNetwork:
-    """Supplies and bounds are what a drawn flow of 0 to `units` on each arc leaves room for.
+    """Supplies and bounds fit a drawn flow of 0 to `units` on each arc.
 
     An arc without a limit costs a number that is not negative, plus the potential of its tail less that of its head. So
-    such arcs may have negative costs, and no cycle of them has. The costs of the others are uniform.
+    such arcs may have negative costs, but no cycle of them has. The costs of the others are uniform.
     """
     twins = max(0, min(int(parallel * arcs), arcs - 1))
     tail = rng.integers(0, nodes, size=arcs - twins)
@@ -138,13 +138,13 @@ def _network(
 def _covered_replicas(
     rng: np.random.Generator, hot: Bools, room: Ints, cold: int, tasks: int, replicas: int
 ) -> tuple[Ragged, Ints]:
-    """Replicas such that the most tasks that can be local at once are `cold` + the room of the hot nodes; and the node
-    on which each task is local in a planted placement of so many (-1: none).
+    """Replicas with which at most `cold` + the room of the hot nodes tasks can be local at once; and the node on which
+    each task is local in a planted placement of that size (-1: none).
 
-    Each node offers `room` places for local tasks. `cold` tasks are planted on as many places outside the hot nodes,
-    and have any further replicas; all others have replicas on hot nodes only, and fill the hot nodes' room. Where
-    there are at least that many of the latter, the hot nodes' places and the cold tasks are a vertex cover of the
-    graph of places and tasks, and the planted placement a matching of the same size: both are optimal (König).
+    Each node has `room` places for local tasks. `cold` tasks are planted on different places outside the hot nodes, and
+    have any further replicas. All others have replicas only on hot nodes, and fill the hot nodes' room. If there are at
+    least that many others, the hot nodes' places and the cold tasks are a vertex cover of the graph of places and
+    tasks, and the planted placement is a matching of the same size: both are optimal (König).
     """
     filled = np.repeat(np.flatnonzero(hot), room[hot])
     outside = rng.permutation(np.repeat(np.flatnonzero(~hot), room[~hot]))[:cold]
@@ -164,7 +164,7 @@ def _covered_replicas(
 
 
 def _hot_nodes(rng: np.random.Generator, room: Ints, budget: int) -> Bools:
-    """Random nodes, at least one and at most half of them or so, whose room totals at most `budget`."""
+    """Random nodes, at least one and at most about half of them, with a total room of at most `budget`."""
     order = rng.permutation(len(room))[: max(1, len(room) // 2)]
     order = order[np.cumsum(room[order]) <= budget // 2]
     if not len(order):
@@ -176,7 +176,7 @@ def _hot_nodes(rng: np.random.Generator, room: Ints, budget: int) -> Bools:
 
 
 def _locality(rng: np.random.Generator, idle: Ints, tasks: int, replicas: int, remote: int) -> tuple[Ragged, Ints, int]:
-    """`_covered_replicas` such that exactly `remote` of the placed tasks must be remote; and how many are placed."""
+    """`_covered_replicas` with which exactly `remote` placed tasks must be remote; and how many are placed."""
     require_distinct(replicas, len(idle))
     placed = min(tasks, int(idle.sum()))
     require(
@@ -195,9 +195,9 @@ def _planted_lsap(
 ) -> Drawn:
     """Optimum of `lsap` = `remote`.
 
-    min(tasks, idle slots) tasks run. At most as many are local as the vertex cover of `_covered_replicas` has
-    elements: the hot nodes' idle slots and the cold tasks, together the placed ones less `remote`. Its planted
-    placement attains that, and puts the remaining tasks on the remaining slots.
+    min(tasks, idle slots) tasks run. At most as many are local as the vertex cover of `_covered_replicas` has elements:
+    the hot nodes' idle slots and the cold tasks, together the placed tasks less `remote`. Its planted placement attains
+    that, and puts the remaining tasks on the remaining slots.
     """
     cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio)
     rows, _, _ = _locality(rng, idle, tasks, replicas, remote)
@@ -206,7 +206,7 @@ def _planted_lsap(
     return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle), labels)
 
 
-#: Guo et al.'s alpha by default, and the fairness costs of `_planted_fair` with the default GFC and beta.
+#: Guo et al.'s default alpha, and the fairness costs of `_planted_fair` with the default GFC and beta.
 _ALPHA, _HALF_USED, _OVERFLOW = 50, 100, 202
 
 
@@ -214,12 +214,12 @@ def _planted_fair(rng: np.random.Generator, *, nodes: int, slots: int, tasks: in
     """Optimum of `fair-lsap` = 100 u + 202 v + 50 `remote`, where u tasks of group g2 and v of group g3 run.
 
     Weights are 1/4, 1/2, 1/4. Half of the A slots are busy: a quarter with g2, a quarter with g3. So g1 uses nothing
-    (GFC 100 s/w = 0), g2 half of what runs (GFC 100), g3 as well (GFC 200). The rations A w - rt are A/4, A/4, 0:
-    every pending task of g1 and g2 is within its ration, for there are at most A/4 of each, and every one of g3 beyond
-    it, at beta w = (1.01 x 200 / (1/4)) / 4 = 202. Two bounds hold for any placement of the required number of
-    tasks: its fairness cost is at least that of the cheapest tasks of that number; at least `remote` are not local
-    (as in `planted-lsap`), each at alpha = 50. The planted placement attains both at once, for the tasks that it
-    leaves out, if any, are of g3, and it runs all of g1 and g2.
+    (GFC 100 s/w = 0), g2 half of the busy slots (GFC 100), and so does g3 (GFC 200). The rations A w - rt are A/4, A/4,
+    0. There are at most A/4 pending tasks of g1 and of g2, so all of them are within the rations. Every one of g3 is
+    beyond it, at beta w = (1.01 x 200 / (1/4)) / 4 = 202. Two bounds hold for any placement of the required number of
+    tasks. Its fairness cost is at least that of the cheapest tasks of that number. At least `remote` tasks are not
+    local (as in `planted-lsap`), each at alpha = 50. The planted placement attains both at once: it runs all of g1 and
+    g2, and leaves out only tasks of g3.
     """
     total = nodes * slots
     require(total % 4 == 0, f"nodes x slots is {total}; it must be a multiple of 4, for the groups' shares to be whole")
@@ -248,10 +248,10 @@ def _planted_latency(
     """Optimum of `latency` = (`makespan`, tasks + 2 `remote`), with w_loc 1 and w_rem 3.
 
     With L the makespan, a server of load phi has room for max(0, L - phi) units of work. Local tasks and `remote`
-    remote ones, each of 3 units on a cold server, fill all room exactly; the replicas are those of
-    `_covered_replicas`. Within L at most (hot room + cold tasks) = tasks - `remote` are local, so the work is at least
-    tasks + 2 `remote`, and the planted placement has just that. Within less than L no more can be local, so the work
-    is as large, but the room, which was exactly as large, has shrunk: infeasible.
+    remote ones, each of 3 units on a cold server, fill all room exactly; the replicas are those of `_covered_replicas`.
+    Within L at most (hot room + cold tasks) = tasks - `remote` are local, so the work is at least tasks + 2 `remote`,
+    which the planted placement has. With a smaller makespan no more tasks can be local, so the work is as large, but
+    the room is smaller than the work: infeasible.
     """
     require_distinct(replicas, nodes)
     loads = initial_loads(rng, nodes, max_load)
@@ -281,15 +281,15 @@ _IN_RACK = Fraction(1, 10)
 def _planted_flow(rng: np.random.Generator, *, nodes: int, racks: int, tasks: int, slots: int, replicas: int) -> Drawn:
     """Optimum of `flow` = sum over tasks of R_t (2 + f_c(rack) + q_t) + sum over k of R_(k) e_(k).
 
-    q_t is the least r_out/R_out among the task's storage nodes, R_(1) >= R_(2) >= ... are the tasks' rates and
-    e_(1) <= e_(2) <= ... the slots' effective loads e_m/R_in. Storage nodes have no slots, so no task is nearer to its
-    block than in its rack: its read term is at least q_t + f_c(rack). The load terms are a sum of R_t e over different
-    slots, at least that of the largest rate with the smallest load, and so on (rearrangement inequality). The
-    planted placement takes the tasks in this order, and each task's least loaded source is given to be in the rack of
-    the node that it takes, so both bounds are attained at once.
+    q_t is the least r_out/R_out among the task's storage nodes. R_(1) >= R_(2) >= ... are the tasks' rates, and e_(1)
+    <= e_(2) <= ... the slots' effective loads e_m/R_in. Storage nodes have no slots, so no task is nearer to its block
+    than in its rack: its read term is at least q_t + f_c(rack). The load terms are a sum of R_t e over different slots.
+    It is at least that of the largest rate with the smallest load, and so on (rearrangement inequality). The planted
+    placement takes the tasks in this order. Each task's least loaded source is put into the rack of the node that it
+    takes, so both bounds are attained at once.
 
-    Rates are multiples of 10, loads and capabilities whole, capabilities powers of 2, and what runs on one node all
-    has one rate (its deviation is 0): every cost is a multiple of 1/64, and the optimum exact.
+    Rates are multiples of 10, loads and capabilities are whole, capabilities powers of 2, and all that runs on one node
+    has one rate (its deviation is 0). So every cost is a multiple of 1/64, and the optimum exact.
     """
     require(
         replicas <= racks,

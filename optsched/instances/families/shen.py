@@ -1,6 +1,6 @@
 """Families after Shen et al. 2016: jobs with maps, reduces and a shuffle on a cluster with distances.
 
-Table II is the paper's; replicas, partitions and shuffle ratios, which it does not give, are drawn or labelled.
+Table II is the paper's. It gives no replicas, partitions and shuffle ratios: these are drawn or labelled.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ REDUCES = (
     (148, 174, 184, 158, 164, 137, 179, 178, 164, 184),
 )
 
-#: Shuffle over input of each batch. Terasort sorts, so it shuffles what it reads; the other two are assumed: with them
+#: Shuffle over input of each batch. Terasort sorts, so it shuffles what it reads. The other two are assumed: with them
 #: 20 % of the jobs shuffle less than 10 GB and 17 % more than 100 GB (paper, Figure 3: about 20 % each), and 43 % more
-#: than 50 GB, where the paper says about 60 %, which no one ratio a batch gives together with the other two.
+#: than 50 GB. The paper says about 60 % there; no one ratio for each batch gives all three.
 SHUFFLE_RATIOS = (2.0, 1.0, 0.15)
 
-#: The most nodes for which a distance is drawn for each pair.
+#: The most nodes for which the distance of each pair is drawn.
 MOST_DRAWN = 2**13
 
-#: Hops of Shen et al.'s example of a rack: none on a node, two to a neighbour through the switch, four beyond it.
+#: Hops in Shen et al.'s example of a rack: none on a node, two to a neighbour through the switch, four beyond it.
 _HOPS = {"node": 0, "rack": 2, "off_rack": 4}
 
 
@@ -87,7 +87,7 @@ def _transmission(
     spread: Annotated[int, Setting(0, "distances are drawn from 1 to this; 0: hops 0, 2, 4 by rack", 0, 10**6)],
     running: Annotated[float, share("reduces that run")],
 ) -> Drawn:
-    """Whole sizes, so that costs are whole; what ran or runs is on nodes drawn with equal chance."""
+    """Whole sizes, so that costs are whole; finished and running tasks are on uniformly drawn nodes."""
     require_distinct(replicas, nodes)
     require(not spread or nodes <= MOST_DRAWN, f"nodes is {nodes}; with a spread it must be at most {MOST_DRAWN}")
     if spread:
@@ -132,7 +132,7 @@ def _workload(
 def _table_2(
     rng: np.random.Generator, *, batch: int, divide: int, nodes: int, racks: int, slots: int, reduce_slots: int
 ) -> Drawn:
-    """One batch of ten jobs, nothing started; blocks twice on nodes drawn with equal chance."""
+    """One batch of ten jobs, nothing started; each block on two uniformly drawn nodes."""
     require_distinct(2, nodes)
     maps, reduces = (-(-np.array(counts[batch - 1]) // divide) for counts in (MAPS, REDUCES))
     read = 1000 * np.arange(10, 101, 10) / divide
@@ -155,7 +155,7 @@ def _table_2(
 
 
 def _run(rng: np.random.Generator, *, map_rate: float, reduce_rate: float, hop: float, **table_2: int) -> Drawn:
-    """The same with how long tasks take: alone by size, and by locality with what a map reads over the hops."""
+    """The same with durations: of computing by size, and by locality with the time to read over the hops."""
     drawn = _table_2(rng, **table_2)
     workload = drawn.workload
     assert workload.shuffle is not None

@@ -1,9 +1,9 @@
-"""The importers: what other tools recorded, as documents of the instance format, one module a format.
+"""The importers: they convert records of other tools to the instance format; one module for each format.
 
-A record says what an importer is called, which options it has, and what reads its files; `optsched import` has a
-command for each. The reader is imported when it is first used. `foreign` holds what the readers share.
+A record has an importer's name, its options, and the reader of its files; `optsched import` has a command for each. The
+reader is imported when it is first used. `foreign` has what the readers share.
 
-Packages outside bring importers as entry points of the group `optsched.importers`; these come after the shipped ones.
+Other packages add importers as entry points of the group `optsched.importers`; these come after the shipped ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_ALL = ("file", "name", "output", "split", "folder", "help")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Documents in the instance format, and notes on what was odd in what was read, one sentence each."""
+    """Documents in the instance format, and notes on oddities of the files, one sentence each."""
 
     documents: tuple[dict[str, Any], ...]
     notes: tuple[str, ...] = ()
@@ -41,21 +41,21 @@ class Option:
     Attributes
     ----------
     name
-        The parameter of the reader that it fills.
+        The reader's parameter for its value.
     doc
         One line, for the help.
     default
-        Its value where it is not given; the help shows it unless it is None.
+        Its default value; the help shows it unless it is None.
     choices
-        The texts that it may be; empty: any.
+        The allowed texts; empty: any.
     lowest
-        The least number where it is a whole number; None: it is a text.
+        The least number if it is a whole number; None: it is a text.
     several
-        Whether it may be given several times; the reader gets a tuple.
+        Whether it may be repeated; the reader gets a tuple.
     flag
-        As the command line knows it; by default `--` and the name.
+        Its name on the command line; by default `--` and the name.
     metavar
-        What stands for its value in the help.
+        The name of its value in the help.
     """
 
     name: str
@@ -69,11 +69,11 @@ class Option:
 
     @property
     def written(self) -> str:
-        """The option as the command line spells it."""
+        """The option as on the command line."""
         return self.flag or f"--{self.name.replace('_', '-')}"
 
     def check(self, value: Any) -> None:
-        """Raise UsageError for a value that it may not have; None stands for not given.
+        """Raise UsageError for an invalid value; None means not given.
 
         >>> Option("nodes", "Nodes.", 20, lowest=1).check(20)
         """
@@ -97,10 +97,10 @@ class Importer:
     name
         The command: `optsched import NAME FILE`.
     title
-        What it does, in a sentence; what else its help says stands in paragraphs after it.
+        What it does, in a sentence; paragraphs after it have the rest of its help.
     reader
-        `(file, *, name, **options) -> Imported`, or where it is: `package.module:function`. `name` is that of the
-        instance, None for one after the file. Where it `splits`, it also takes `split`.
+        `(file, *, name, **options) -> Imported`, or its place: `package.module:function`. `name` is that of the
+        instance, None for the file's. If it `splits`, it also takes `split`.
     options
         Its own options, in the order of the help.
     splits
@@ -109,7 +109,7 @@ class Importer:
     Raises
     ------
     UsageError
-        If two options have one name, or one that every importer has.
+        If two options have the same name, or one has the name of a common option.
     """
 
     name: str
@@ -127,16 +127,16 @@ class Importer:
                 raise UsageError(f'importer "{self.name}": there are two options {twice}; rename one')
 
     def check(self, values: Mapping[str, Any]) -> None:
-        """Raise UsageError for an option with a value that it may not have; readers ask, too, as they may be called."""
+        """Raise UsageError for an option with an invalid value; readers check, too, as they may be called directly."""
         for option in self.options:
             option.check(values.get(option.name))
 
     def read(self, file: str | os.PathLike[str], **options: Any) -> Imported:
         r"""The documents of a file; of `splits` with `split=True` any number, else one.
 
-        InputError for any fault of the file; UsageError for values that an option may not have, or options that do not
-        go together; OptschedError, with the place, if the reader of a package outside raised something else, or
-        answered no documents.
+        InputError for any fault of the file; UsageError for invalid values of options, or options that cannot be
+        combined; OptschedError, with the place, if the reader of another package raised something else, or returned no
+        documents.
         """
         self.check(options)
         if isinstance(self.reader, str):
@@ -254,5 +254,5 @@ _SHIPPED = {
     )
 }
 
-#: Every importer by its name, those of packages outside last.
+#: Every importer by its name, those of other packages last.
 IMPORTERS: Mapping[str, Importer] = Listed(GROUP, Importer, _SHIPPED, _SHIPPED.__getitem__)

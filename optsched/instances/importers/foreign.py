@@ -1,7 +1,7 @@
-"""What the importers share: a file with its faults, read as JSON objects or as lines of numbers, and what is in it.
+"""Shared by the importers: files with their faults, read as JSON objects or as lines of numbers, and their values.
 
-Importers read what an import needs and ignore the rest of a file. Each importer (`rumen`, `sls`,
-`swim`, `dimacs`, `orlib`) decides what is made of it.
+Importers read what an import needs and ignore the rest of a file. Each importer (`rumen`, `sls`, `swim`, `dimacs`,
+`orlib`) decides what to make of it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from optsched.core.errors import Fault, InputError, UsageError
 from optsched.instances.documents.diagnosis import Diagnosis, json_object, shown
 from optsched.instances.documents.format import LONGEST_ID
 
-#: The largest time or number of bytes that a double, and so an instance, holds exactly.
+#: The largest time or number of bytes that a double, and so an instance, represents exactly.
 LARGEST = 2**53
 
-#: Most bytes of text that are read, which also bounds what a small compressed file may unpack to.
+#: The most bytes of text that are read, also when a small compressed file is unpacked.
 LARGEST_TEXT = 2**31
 
 #: Bytes of the instance format's unit of size.
@@ -36,13 +36,13 @@ BYTES_PER_MB = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A host and the rack it stands in, None if only the bare host name was recorded."""
+    """A host and its rack, None if only the bare host name was recorded."""
 
     host: str
     rack: str | None = None
 
 
-#: A name in a file; the path of a host; and a time or a number of bytes, where -1 is unknown.
+#: A name in a file; the path of a host; and a time or a number of bytes, where -1 means unknown.
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID)]
 Host = Annotated[
     str, Meta(min_length=1, max_length=LONGEST_ID, pattern=r"[^/\\]", description="the name of a host or rack")
@@ -51,7 +51,7 @@ Amount = Annotated[int, Meta(ge=-1, le=LARGEST)]
 
 
 class Foreign(Struct):
-    """Base of JSON objects; other fields than its own are ignored. Null is as if not given; -1 becomes None."""
+    """Base of JSON objects; other fields than its own are ignored. Null means not given; -1 becomes None."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -71,13 +71,13 @@ class Line:
     faults: list[Fault]
 
     def fault(self, message: str) -> None:
-        """Add what is wrong with the line."""
+        """Add a fault of the line."""
         self.faults.append(Fault(self.place, message))
 
     def integer(self, at: int, noun: str, least: int = -LARGEST) -> int:
-        """The whole number that a word is; if it is none, or below `least`, a fault and 0."""
+        """The whole number at a word; if it is none, or below `least`, a fault and 0."""
         word = self.words[at]
-        digits = word.lstrip("+-0") or "0"  # of thousands of zeros before a number Python would complain
+        digits = word.lstrip("+-0") or "0"  # Python would refuse thousands of zeros before a number
         if not _INTEGER.fullmatch(word):
             self.fault(f"{noun} must be a whole number, not {shown(word)}")
         elif len(digits) > _DIGITS or int(digits) > LARGEST:
@@ -102,7 +102,7 @@ _CUT_WORD = re.compile(r"|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
 
 
 class ForeignFile:
-    """A file of another tool on its way in: its text, `notes` on where it was cut, and the `faults` found so far.
+    """A file of another tool: its text, `notes` on where it was cut, and the `faults` found so far.
 
     InputError if it cannot be read, is no text, or is damaged.
     """
@@ -142,11 +142,11 @@ class ForeignFile:
         return chunks.getvalue()
 
     def fault(self, place: str, message: str) -> None:
-        """Add what is wrong at a place."""
+        """Add a fault at a place."""
         self.faults.append(Fault(place, message))
 
     def refused(self, message: str, place: str = "") -> InputError:
-        """The error about a fault after which nothing more can be read."""
+        """The error for a fault after which nothing more can be read."""
         self.fault(place, message)
         return InputError(self.faults, self.source)
 
@@ -155,7 +155,7 @@ class ForeignFile:
         self.faults += [Fault("", note) for note in self.notes]
 
     def end(self, found: object = True, missing: str = "") -> None:
-        """Raise InputError if anything is wrong; if nothing was `found`, that is what is wrong."""
+        """Raise InputError if there are faults; if nothing was `found`, that is the fault."""
         if not found and not self.faults:
             self.fault("", missing)
         if self.faults:
@@ -186,7 +186,7 @@ class ForeignFile:
             position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
 
     def record(self, value: Any, kind: type[Read], place: str) -> Read:
-        """The object that a JSON value is, without the fields that are faulty."""
+        """The object of a JSON value, without faulty fields."""
         try:
             return cast("Read", self._diagnosis.record(value, kind, place))
         except RecursionError:
@@ -200,7 +200,7 @@ class ForeignFile:
             yield place, self.record(value, kind, place)
 
     def lines(self) -> list[Line]:
-        """The lines that hold words; InputError if the file was cut."""
+        """The lines with words; InputError if the file was cut."""
         if self.notes:
             raise self.refused("the compressed data were cut before their end")
         numbered = enumerate(self.text.split("\n"), start=1)
@@ -219,7 +219,7 @@ def _is_cut(error: json.JSONDecodeError, text: str) -> bool:
 
 
 def parse_slots(slots: str | int, *words: str) -> str | int:
-    """How many slots a node has: one of some words, or a number of at least 1, which may be given as text."""
+    """How many slots a node has: one of some words, or a number of at least 1, which may be text."""
     if isinstance(slots, str) and slots.isdecimal() and len(slots) < 16:
         slots = int(slots)
     if slots in words or (isinstance(slots, int) and not isinstance(slots, bool) and slots >= 1):
@@ -229,7 +229,7 @@ def parse_slots(slots: str | int, *words: str) -> str | int:
 
 
 def most_at_once(runs: Iterable[tuple[str, Location | None, int | None, int | None]]) -> dict[str, int]:
-    """For each kind of runs (kind, where, start, end) the most at once on one host; a run not known whole is left out.
+    """The most simultaneous runs (kind, where, start, end) of each kind on one host, without incompletely known runs.
 
     >>> most_at_once([("map", Location("h"), 0, 5), ("map", Location("h"), 4, 9), ("map", Location("h"), 9, None)])
     {'map': 2}
@@ -248,7 +248,7 @@ def most_at_once(runs: Iterable[tuple[str, Location | None, int | None, int | No
 def timed(
     start: int | None, end: int | None, submit: int | None, origin: int | None
 ) -> tuple[dict[str, float], list[str]]:
-    """The `start`, since `origin`, and the `duration` of a task, s, given times in ms; and what is odd in these."""
+    """The `start`, since `origin`, and the `duration` of a task, s, from times in ms; and oddities of these."""
     record, odd = {}, []
     if start is not None and origin is not None:
         if start < (origin if submit is None else submit):
@@ -269,7 +269,7 @@ def unescaped(name: str) -> str:
     >>> unescaped(r"194\.6\.129\.64")
     '194.6.129.64'
     """
-    if "\\" in name:  # seldom: a plain name costs no search
+    if "\\" in name:  # rare: a plain name needs no search
         name = re.sub(r"\\(.)", r"\1", name)
     return name.strip("/")
 
@@ -290,7 +290,7 @@ def located_at(path: str) -> Location:
 
 
 def stem(path: str | os.PathLike[str], suffixes: str, otherwise: str) -> str:
-    """A file's name without the suffixes (joined by `|`), fit to begin another file's name.
+    """A file's name without the suffixes (joined by `|`), valid as the beginning of another file's name.
 
     >>> stem("data/FB-2009.tsv.gz", "tsv|gz", "swim")
     'FB-2009'

@@ -1,8 +1,8 @@
 """Importers of the files of two libraries of optimization problems: OR-Library and DIMACS.
 
-OR-Library's generalized assignment and assignment become documents of instances with `pairs`. Both formats are numbers
-alone, and where a line ends means nothing in them. An agent becomes a node, a job or item a task; the files' matrices
-are agents x jobs, an instance's tasks x nodes.
+OR-Library's generalized assignment and assignment become documents of instances with `pairs`. Both formats have only
+numbers, and line ends have no meaning. An agent becomes a node, a job or item a task; the files' matrices are agents x
+jobs, an instance's tasks x nodes.
 
 DIMACS minimum-cost-flow files (`p min`) become documents of flow networks. Parallel arcs and loops are kept; nodes keep
 their numbers as ids, and arcs their order. `FlowNetwork.to_dimacs` writes such files.
@@ -21,7 +21,7 @@ from optsched.instances.documents.diagnosis import shown
 from optsched.instances.importers import IMPORTERS, Imported
 from optsched.instances.importers.foreign import LARGEST, ForeignFile, Line, stem
 
-#: The one resource of generalized assignment, and of assignment, where every node takes one task.
+#: The one resource of generalized assignment, and of assignment, in which every node takes one task.
 WEIGHT, PLACE = "weight", "place"
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]?[0-9]{1,2})?")
@@ -33,11 +33,11 @@ def import_orlib_gap(
     """Make an instance document of an OR-Library generalized-assignment file, plain or gzipped.
 
     The file is `m n`, costs m x n, weights m x n, m capacities, for m agents and n jobs; or the number of such sets and
-    then one after the other. `sense` is `min` or `max`, which the file does not say; `number` chooses a set, from 1;
-    `name` is by default that of the file, and the set's number where there are several.
+    then one after the other. `sense` is `min` or `max`, which the file does not say; `number` chooses a set, from 1.
+    `name` is by default that of the file, with the set's number if there are several.
 
-    InputError lists every fault with its line. UsageError if there are several sets and no number, or no set of that
-    number.
+    InputError lists every fault with its line. UsageError if there are several sets and no number, or the number is of
+    no set.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +77,7 @@ def import_orlib_gap(
 
 
 def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: str | None = None) -> Imported:
-    r"""Make an instance document of an OR-Library assignment file: `n`, then costs n x n, a row an item.
+    r"""Make an instance document of an OR-Library assignment file: `n`, then costs n x n, one row for each item.
 
     `sense` is `min` or `max`; `name` is by default that of the file. InputError lists every fault with its line.
     """
@@ -109,7 +109,7 @@ def _transposed(rows: Sequence[Sequence[Any]], columns: int) -> list[list[Any]]:
 
 
 class _Numbers(ForeignFile):
-    """The words of a file with their lines, read as numbers where they are needed."""
+    """The words of a file with their lines, read as numbers when needed."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
@@ -123,7 +123,7 @@ class _Numbers(ForeignFile):
         return self._places[at]
 
     def count(self, at: int) -> int:
-        """A whole number that says how many; 0 and a fault where it is none."""
+        """A whole number that is a count; 0 and a fault if it is none."""
         word = self.words[at]
         if word.isdecimal() and word.isascii() and len(word) < 10:
             return int(word)
@@ -131,8 +131,8 @@ class _Numbers(ForeignFile):
         return 0
 
     def gap_sets(self) -> list[int]:
-        """The position at which each set of a generalized-assignment file begins; InputError if the file is neither
-        one set nor as many as it says.
+        """The position of the beginning of each generalized-assignment set; InputError if the file is neither one set
+        nor as many as it says.
         """
         if len(self.words) < 2:
             raise self.refused("is too short: expected agents, jobs and their numbers", self.place(0))
@@ -157,7 +157,7 @@ class _Numbers(ForeignFile):
         raise self.refused(message, self.place(0))
 
     def _size(self, agents: int, jobs: int) -> int:
-        """Numbers of a set, with the two that begin it."""
+        """How many numbers a set has, with the two at its beginning."""
         return 2 + 2 * agents * jobs + agents
 
     def matrix(self, start: int, rows: int, columns: int, least: float = -LARGEST) -> list[list[int | float]]:
@@ -181,10 +181,10 @@ class _Numbers(ForeignFile):
         return int(value) if value.is_integer() else value
 
 
-#: More nodes are refused, since a line of the header may ask for any number.
+#: More nodes are refused, since the header may declare any number.
 MOST_NODES = 10_000_000
 
-#: Words of each kind of line, and what they are.
+#: Words of each kind of line, and their meanings.
 _FORMS = {"p": "p min NODES ARCS", "n": "n NODE SUPPLY", "a": "a TAIL HEAD LOWER CAPACITY COST"}
 
 
@@ -216,7 +216,7 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
 
 
 class _Network(ForeignFile):
-    """The contents of the lines. A line that is not understood is a fault; after one, counts are not checked."""
+    """The contents of the lines. An unknown line is a fault; after one, counts are not checked."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
@@ -276,7 +276,7 @@ class _Network(ForeignFile):
                 self.nodes, self.header = nodes, line.place
 
     def _node(self, line: Line, at: int, noun: str) -> int:
-        """The number of a node that exists; else a fault."""
+        """The number of an existing node; else a fault."""
         before = len(self.faults)
         node = line.integer(at, noun)
         if len(self.faults) == before and not 1 <= node <= (self.nodes or 0):

@@ -1,17 +1,17 @@
-r"""Importer of Hadoop Rumen traces: what a job tracker's log recorded, as documents of the instance format.
+r"""Importer of Hadoop Rumen traces, recorded from a job tracker's log: documents of the instance format.
 
-A document is a plain dict; checking and reading it is the instance reader's business.
+A document is a plain dict; the instance reader checks and reads it.
 
-A trace is a concatenation of JSON objects, one a job (neither an array nor a line each); a topology is one nested
-object. Both are foreign formats: the importer reads only what an import needs. Rumen records
-what each map gave out and each reduce fetched, but not from whom: a shuffle is made only where it is asked for. What
-the files leave open is decided here, and labelled in each document:
+A trace is a concatenation of JSON objects, one for each job (neither an array nor a line each); a topology is one
+nested object. Both are foreign formats: the importer reads only what an import needs. Rumen records the output of each
+map and the input of each reduce, but not between which pairs: a shuffle is made only on request. What the files leave
+open is decided here, and labelled in each document:
 
 * backslashes of host names escaped for a regular expression are dropped: `194\.6` is host `194.6`;
 * -1 is "unknown" wherever a time or a number of bytes is expected;
 * a megabyte is 10^6 bytes, a second 1000 of Rumen's milliseconds, and time 0 the first submit of the chosen jobs;
 * a task ran where the last of its successful attempts ran (earlier ones were lost and repeated);
-* the cluster is every host of the topology and of the whole trace, whichever jobs are chosen.
+* the cluster is every host of the topology and of the whole trace, for any choice of jobs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from optsched.instances.importers.foreign import (
 #: Locality costs of a node-local, rack-local and off-rack task: Hadoop's own three levels.
 LEVELS = (0, 1, 2)
 
-#: Hops on a node, in a rack and beyond it, where distances are asked for: through no, one and two levels of switches.
+#: Hops on a node, in a rack and beyond it, if distances are requested: through no, one and two levels of switches.
 HOPS = {"node": 0, "rack": 2, "off_rack": 4}
 
 
@@ -70,25 +70,25 @@ def import_rumen(
     maps: str = "waiting",
     unsuccessful: str = "keep",
 ) -> Imported:
-    """Make instance documents of a Rumen trace: a snapshot in which the chosen jobs' tasks all wait to be placed.
+    """Make instance documents of a Rumen trace: a snapshot in which all tasks of the chosen jobs wait.
 
-    `trace` and `topology` are files, plain or gzipped; without a topology racks and hosts are what the trace mentions.
-    `jobs` are ids; none means all that have maps. `name` is by default that of the file, and of the job if one was
-    named; with `split`, a document of each job, what stands before the job id. Names made from file and job (letters,
-    digits, `_`, `-`, `.`) are fit for files.
+    `trace` and `topology` are files, plain or gzipped; without a topology the trace names the racks and hosts. `jobs`
+    are ids; none means all that have maps. `name` is by default that of the file, and of the job if one was named; with
+    `split`, a document for each job, it comes before the job id. Names made from file and job (letters, digits, `_`,
+    `-`, `.`) are valid file names.
 
     `slots` `"observed"`: each node has exactly the slots that the chosen jobs' successful attempts used there, a quota
-    over the jobs' life, and tasks that never succeeded (so used none) are left out. `"inferred"`: every node has the
-    largest number of attempts of the whole trace that ran at once on any node, a lower estimate under the assumption
-    that nodes are configured alike. A number: that many, for maps and for reduces, on every node.
+    over the jobs' life. Tasks that never succeeded (so used none) are left out. `"inferred"`: every node has the
+    largest number of attempts of the whole trace that ran at once on any node, a lower estimate if nodes are configured
+    alike. A number: that many, for maps and for reduces, on every node.
 
-    `shuffle` `"proportional"`: what a reduce fetched came from the maps of its job in proportion to what each gave out,
-    and nodes are `HOPS` apart; both assumed, and labelled so. Reduces have no entries where the trace does not tell
-    what they fetched. `maps` `"finished"`: the maps have run where the trace says, and the reduces wait; a map that it
-    does not tell of waits too. `unsuccessful` `"leave-out"`: tasks that never succeeded are left out, with every value
-    of `slots`. They have no duration, so that no run can take its times from the trace (`--service recorded`).
+    `shuffle` `"proportional"`: a reduce fetched from the maps of its job in proportion to their output, and nodes are
+    `HOPS` apart; both are assumed, and labelled so. Reduces have no entries if the trace lacks their input. `maps`
+    `"finished"`: the maps have run where the trace says, and the reduces wait; a map without a record of its run waits
+    too. `unsuccessful` `"leave-out"`: tasks that never succeeded are left out, with every value of `slots`. They have
+    no duration, so no run can take its times from the trace (`--service recorded`).
 
-    InputError if a file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to
+    InputError if a file is missing, unreadable or faulty, a host is in two racks, or the chosen jobs have nothing to
     place. UsageError for a job id that is not in the trace, or an option with another value.
     """
     IMPORTERS["rumen"].check(locals())
@@ -110,7 +110,7 @@ def import_rumen(
     return Imported(tuple(documents), (*log.notes, *odd, *notes))
 
 
-#: Why tasks that never succeeded are left out, for a task and for a job where all are: by what was asked for.
+#: Why tasks that never succeeded are left out, for a task and for a job without any other: by option.
 _LEFT_OUT = {
     "observed": ("since no observed slot was theirs", "so it observed no slots"),
     "leave-out": ("as asked", "and these are left out"),
@@ -149,7 +149,7 @@ def _natural(name: str | None) -> tuple[bool, list[tuple[int, str]], str]:
 
 def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> tuple[dict[str, str | None], str, list[str]]:
     """All hosts of the topology and of the whole trace with their racks, in natural order of rack and name; the label
-    of the racks; and what was odd. The topology's word on a rack counts before the trace's.
+    of the racks; and oddities. For a rack the topology has precedence over the trace.
     """
     racks = dict(topology or {})
     other: dict[str, str] = {}
@@ -189,13 +189,13 @@ def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> tuple[dict
     return dict(ordered), label, notes
 
 
-#: How often something odd, by kind of task ("" for the job itself), was met in one job.
+#: How often each oddity occurred in one job, by kind of task ("" for the job itself).
 Oddities = Counter[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class _Importer:
-    """Makes documents of some jobs of one trace: what they share is worked out once."""
+    """Makes documents of some jobs of one trace, and computes once what they share."""
 
     trace: Trace
     source: str
@@ -208,18 +208,18 @@ class _Importer:
 
     @cached_property
     def per_node(self) -> dict[str, int]:
-        """Slots of each kind that every node has; empty if they are those that were observed."""
+        """Slots of each kind of every node; empty if they are the observed ones."""
         if isinstance(self.slots, int):
             return {"map": self.slots, "reduce": self.slots}
         if self.slots == "observed":
             return {}
         tasks = (task for job in self.trace.jobs for task in job.tasks)
         most = most_at_once((task.kind, one.location, one.start, one.finish) for task in tasks for one in task.attempts)
-        # A tracker has at least one slot of a kind, also where the trace shows none in use.
+        # A tracker has at least one slot of a kind, even if the trace shows none in use.
         return {kind: max(1, most.get(kind, 0)) for kind in ("map", "reduce")}
 
     def document(self, jobs: Sequence[Job], name: str) -> tuple[dict[str, Any], list[str]]:
-        """One document of the given jobs, and the notes on what was odd in them."""
+        """One document of the given jobs, and the notes on its oddities."""
         origin = min((job.submit for job in jobs if job.submit is not None), default=None)
         records: list[dict[str, Any]] = []
         tasks: list[dict[str, Any]] = []
@@ -267,7 +267,7 @@ class _Importer:
         return document, notes
 
     def _tasks(self, job: Job, origin: int | None, oddities: Oddities) -> Iterator[tuple[Task, dict[str, Any]]]:
-        """The maps and reduces of a job that are taken, with their records."""
+        """The imported maps and reduces of a job, with their records."""
         for task in job.tasks:
             if task.kind == "other":
                 continue
@@ -290,7 +290,7 @@ class _Importer:
         return nodes
 
     def _labels(self, counts: dict[str, int], read: int, fields: set[str]) -> dict[str, str]:
-        """What is inferred or chosen, for each of the fields that occur."""
+        """What is inferred or chosen, for each occurring field."""
         if self.slots == "observed":
             slots = (
                 "observed: as many on each node as {kind}s of these jobs succeeded there; a quota over the life of the "
@@ -351,7 +351,7 @@ def _task_record(job: Job, task: Task, origin: int | None, oddities: Oddities) -
 
 
 def _size(task: Task) -> int | None:
-    """Input of a task in bytes: as recorded, else what its successful attempt read (a map) or fetched (a reduce)."""
+    """Input of a task in bytes: as recorded, else the input that its successful attempt read (a map) or fetched."""
     if task.input_bytes is not None:
         return task.input_bytes
     if task.success is None:
@@ -360,7 +360,7 @@ def _size(task: Task) -> int | None:
 
 
 def _shuffle(jobs: Sequence[Job], taken: set[str]) -> list[dict[str, Any]]:
-    """Entries between those maps and reduces of each job that are `taken` into the document."""
+    """Entries between those maps and reduces of each job that are in the document (`taken`)."""
     entries: list[dict[str, Any]] = []
     for job in jobs:
         kept = [task for task in job.tasks if task.id in taken]
@@ -405,7 +405,7 @@ def _job_record(job: Job, origin: int | None, oddities: Oddities) -> dict[str, A
 
 # -- the two file formats -------------------------------------------------------------------------------------------
 
-#: How a successful attempt is called before and since Hadoop 2.
+#: The names of a successful attempt before and since Hadoop 2.
 SUCCESSFUL = ("SUCCESS", "SUCCEEDED")
 
 TaskKind = Literal["map", "reduce", "other"]
@@ -416,7 +416,7 @@ class _Layers(Foreign):
 
 
 class Attempt(Foreign, rename="camel"):
-    """One try at a task: times in ms since the epoch, bytes as counted, None for what is unknown."""
+    """One attempt of a task: times in ms since the epoch, bytes as counted, None if unknown."""
 
     result: Name | None = None
     host_name: Host | None = None
@@ -493,7 +493,7 @@ class Job(Foreign):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The complete jobs of a trace, and in `notes` what its reader met on the way."""
+    """The complete jobs of a trace, with the reader's `notes`."""
 
     source: str
     jobs: tuple[Job, ...]
@@ -501,11 +501,11 @@ class Trace:
 
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
-    """Read a Rumen trace: a concatenation of JSON objects, one a job, plain or gzipped.
+    """Read a Rumen trace: a concatenation of JSON objects, one for each job, plain or gzipped.
 
-    Only the fields that an instance needs are read; others, and what they hold, are ignored. A log that was cut before
-    its end gives its complete jobs and a note; a job that is recorded again alike is kept once, with a note. InputError
-    lists all faults, each with its place (`job 3 (job_7).mapTasks[7].attempts[0].startTime`).
+    Only the fields that an instance needs are read; others, and their contents, are ignored. If a log was cut before
+    its end, its complete jobs are read, with a note. A job that is recorded twice alike is kept once, with a note.
+    InputError lists all faults, each with its place (`job 3 (job_7).mapTasks[7].attempts[0].startTime`).
     """
     file = ForeignFile(path)
     faults, jobs = file.faults, dict[str, tuple[int, Job]]()
@@ -528,7 +528,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     owner: dict[str, str] = {}
     for number, job in jobs.values():
         for task in (*job.maps, *job.reduces):
-            if task.id in owner:  # which an instance cannot hold
+            if task.id in owner:  # an instance cannot hold it twice
                 file.fault(_place(number, job.id), f'task "{task.id}" is recorded in {owner[task.id]} already')
             owner.setdefault(task.id, job.id)
     why = "the file was cut before its end" if file.notes else "a Rumen trace is JSON objects, one after the other"
@@ -544,7 +544,7 @@ class _Named(Foreign):
 
 
 class _Root(Foreign):
-    """The level above all; its name says nothing."""
+    """The level above all; its name has no meaning."""
 
     children: list[_Named] | None = None
 
@@ -554,7 +554,7 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
 
     A record without `children` is a host; one with an empty list is a rack without hosts. Between root and host there
     may be no rack (the host's is None) or several levels, whose names are joined by `/`. InputError if it is no
-    topology, is without hosts, or names a host twice.
+    topology, has no hosts, or names a host twice.
     """
     file = ForeignFile(path)
     roots = list(file.objects("object"))

@@ -1,9 +1,9 @@
 """Importer of the files of Hadoop's Scheduler Load Simulator (SLS): jobs, nodes, and queue weights.
 
-Job and node files are JSON objects one after the other, queue weights a Fair Scheduler allocation file. A job names for
-each container a host and when it began and ended. SLS makes such files of Hadoop's logs, so that is where and when it
-ran. SLS asks the scheduler for that host, which is therefore also taken to hold the container's data, and labelled so.
-No sizes are recorded.
+Job and node files are JSON objects one after the other; queue weights are a Fair Scheduler allocation file. For each
+container a job names a host, a start and an end. SLS makes such files from Hadoop's logs, so these are where and when
+it ran. SLS requests that host from the scheduler. So the host is also assumed to have the container's data, and
+labelled so. No sizes are recorded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _Short = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class _Container(Foreign, rename="container.{}".format):
-    """A task: what kind it is, where SLS asks for it, when it began and ended, in ms."""
+    """A task: its kind, the host that SLS requests, its start and end in ms."""
 
     type: Literal["map", "reduce"]
     host: Host | None = None
@@ -47,7 +47,7 @@ class _Container(Foreign, rename="container.{}".format):
 
     @property
     def location(self) -> Location | None:
-        """Where SLS asks for it."""
+        """The host that SLS requests."""
         return None if self.host is None else located_at(self.host)
 
 
@@ -71,7 +71,7 @@ class _Rack(Foreign):
     nodes: list[_Machine] = field(default_factory=list)
 
 
-#: Of each node, by its name, what is said of it: its rack, and amounts of resources.
+#: The rack and amounts of resources of each node, by its name.
 _Hosts = dict[str, dict[str, Any]]
 
 
@@ -84,10 +84,10 @@ def import_sls(
 ) -> Imported:
     """Make an instance document of SLS's files, in which all containers of all jobs wait to be placed.
 
-    `jobs` is the job file, plain or gzipped, `nodes` the node file, else the nodes are the hosts that the jobs name.
-    `queues` is a Fair Scheduler allocation file with the queues' weights, else they weigh the same. `slots`
-    `"inferred"`: on every node the most containers of a kind that ran at once on any node, a lower estimate; a number:
-    that many, for maps and for reduces. `name` is by default that of the job file.
+    `jobs` is the job file, plain or gzipped. `nodes` is the node file; without it the nodes are the hosts that the jobs
+    name. `queues` is a Fair Scheduler allocation file with the queues' weights; without it all have the same weight.
+    `slots` `"inferred"`: on every node the most containers of a kind that ran at once on any node, a lower estimate; a
+    number: that many, for maps and for reduces. `name` is by default that of the job file.
 
     InputError lists every fault of a file with its place; UsageError if `slots` is something else.
     """
@@ -218,7 +218,7 @@ def _read_nodes(path: str | os.PathLike[str]) -> _Hosts:
 
 
 def _read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
-    """Weight of each queue (1 where it has none), by its last name and by its full one (`root.a.b`)."""
+    """Weight of each queue (1 if it has none), by its last name and by its full one (`root.a.b`)."""
     file = ForeignFile(path)
     file.whole()
     file.end()

@@ -1,6 +1,6 @@
 """Importer of SWIM workloads (tab-separated traces of jobs, without tasks): an instance in which the rest is generated.
 
-Arrivals and sizes are what the trace says. It records no tasks, nodes or replicas: those are drawn here, from a seed,
+Arrivals and sizes are those of the trace. It records no tasks, nodes or replicas: those are drawn here, from a seed,
 and labelled so in the document. A megabyte is 10^6 bytes.
 """
 
@@ -25,10 +25,10 @@ __all__ = ["import_swim"]
 #: Columns of a line; only these are read, and there are no others.
 COLUMNS = ("job id", "submit time", "gap to the job before", "map input bytes", "shuffle bytes", "reduce output bytes")
 
-#: Seconds that a task takes before it reads, where it has times.
+#: Seconds of a task before it reads, if it has times.
 SETUP = 1
 
-#: More maps are refused: a petabyte in small blocks is no file to write.
+#: More maps are refused: a petabyte in small blocks makes too large a file.
 MOST_TASKS = 2_000_000
 
 
@@ -58,28 +58,27 @@ def import_swim(
     r"""Make an instance document of a SWIM trace, in which all maps and reduces of its jobs wait.
 
     A job that shuffles or writes anything gets one reduce. InputError lists every fault of the file with its line.
-    UsageError if there are fewer nodes than replicas, or the blocks are so small that there were more than `MOST_TASKS`
-    maps.
+    UsageError if there are fewer nodes than replicas, or if small blocks give more than `MOST_TASKS` maps.
 
     Parameters
     ----------
     path
         The file, plain or gzipped: six columns without a header.
     nodes, slots
-        Nodes of the generated cluster, and slots of each for maps, and as many for reduces.
+        Nodes of the generated cluster, and slots of each node for maps, and as many for reduces.
     replicas
         Different nodes that hold each map's block, drawn uniformly at random.
     block
         MB of a map's block: a job has as many maps as its input has blocks, at least one; the last holds the rest.
     first
-        Only the first jobs of the trace, this many; None for all.
+        Only this many jobs, the first of the trace; None for all.
     seed
-        Seed of what is drawn.
+        Seed of the draws.
     rate
-        MB that a task goes through in a second. Tasks have times then, so that the trace can be run over time: a second
-        to begin with, and what a map reads, or a reduce takes in and writes, at this rate. None: no times.
+        MB that a task processes in a second. Then tasks have times, so that the trace can be run over time: a second to
+        begin with, plus a map's input, or a reduce's input and output, at this rate. None: no times.
     remote
-        By how many percent a map takes longer off its data.
+        By how many percent a map is slower off its data.
     name
         Name of the instance, by default that of the file.
 
@@ -130,7 +129,7 @@ def import_swim(
 
 
 def _tasks(job: _Job, maps: int, block: int, holders: Iterator[list[str]]) -> Iterator[dict[str, Any]]:
-    """Records of a job's maps, whose blocks lie on the next of `holders`, and of its reduce."""
+    """Records of a job's maps, whose blocks are on the next of `holders`, and of its reduce."""
     for part in range(1, maps + 1):
         rest = job.input - (maps - 1) * block * BYTES_PER_MB
         task = {"id": f"{job.id}_m{part}", "job": job.id, "size": block if part < maps else rest / BYTES_PER_MB}
@@ -141,7 +140,7 @@ def _tasks(job: _Job, maps: int, block: int, holders: Iterator[list[str]]) -> It
 
 
 def _times(size: float, rate: int, remote: int, written: int | None) -> dict[str, Any]:
-    """How long a map takes by locality, or a reduce that has `written` bytes, to the millisecond."""
+    """The time of a map by locality, or of a reduce that has `written` bytes, to the millisecond."""
     if written is not None:
         return {"duration": round(SETUP + (size + written / BYTES_PER_MB) / rate, 3)}
     near = SETUP + size / rate
