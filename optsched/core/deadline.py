@@ -81,9 +81,9 @@ def check() -> None:
 
 # An alarm for what runs too long -------------------------------------------------------------------------------------
 # An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline has passed.
-# The listed heuristics need none, since they check the deadline themselves (`check`); a user's
-# code may do so too. The alarm is Unix's timer and signal. Python delivers signals only in its main thread, between the
-# steps of Python code, so a call into compiled code ends first. If other code uses the signal, it is left alone.
+# The listed heuristics need none, since they check the deadline themselves (`check`); a user's code may do so too. The
+# alarm is Unix's timer and signal. Python delivers signals only in its main thread, between the steps of Python code,
+# so a call into compiled code ends first. If other code uses the signal, it is left alone.
 
 #: Seconds until it rings again, if the code caught the exception or could not be stopped there.
 _AGAIN = 0.5
