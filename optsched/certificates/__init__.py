@@ -72,7 +72,7 @@ def certify(
     Parameters
     ----------
     problem
-        The problem, posed anew on the instance with the intended parameters, which the solution must have.
+        The problem, posed again on the instance with the intended parameters, which the solution must have.
         `optsched.problem(solution.problem, instance, **solution.parameters)` takes those of the solution.
     solution
         The claim: from `solve` or a solution file, or a frontier or its file.

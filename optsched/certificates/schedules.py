@@ -60,7 +60,7 @@ def counting_certificate(
 
 
 def tree_certificate(problem: TimedProblem, program: Program, tree: Tree, claim: Number) -> Certificate:
-    """The certificate that a tree makes over the program of what is worth less than a claim (`within`)."""
+    """The certificate of a tree over the program of all schedules with less than a claim (`within`)."""
     data = over_rows(tree, program.names.__getitem__)
     within = written(problem.value_below(claim))
     return Certificate(problem.components[0].name, Proof.DUAL, claim, {"within": within, **data})

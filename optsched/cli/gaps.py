@@ -1,7 +1,7 @@
 """Heuristics against the proved optimum: `optsched gap`, `matrix` and `report`.
 
 `gap` measures heuristics on instances. `matrix` judges each heuristic by each problem. `report` makes a page, or
-tables, of what these and sweeps recorded.
+tables, of the results of these and of sweeps.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _planned(
     choices: list[Any] = [*dict.fromkeys(heuristics), *held]
     notes = Notes()
     work = plan(sources or _shipped(), named, choices, values, notes.left_out, strict=bool(sources))
-    if sources:  # the shipped ones are as they are meant
+    if sources:  # shipped instances need no notes
         look_at(work, bool(choices), notes)
         notes.tell()
     return work, notes

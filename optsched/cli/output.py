@@ -94,7 +94,7 @@ def working(steps: int | None = None) -> Iterator[Progress]:
 
 
 class _Measured:
-    """The entries as they are measured. An error that ends the measuring waits until the texts of what is done are out.
+    """The entries as they are measured. An error that ends the measuring waits until all finished texts are written.
 
     `done` are the entries so far, `ended` is that error. One before the first entry is raised at once: it is printed
     alone.

@@ -75,7 +75,7 @@ def _frozen_optimum(problem: FlowCongestion) -> Placement:
 
 
 def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str = "given") -> Placement:
-    """Place task after task on the node where it adds least to the penalty; loads are re-evaluated after each.
+    """Place one task after another on the node where it adds least to the penalty; loads are re-evaluated after each.
 
     A task adds the true difference: its own cost and its effect on the tasks that are there already.
 

@@ -217,7 +217,7 @@ def decompose(
     of each instant, for the same number of tasks of each job on the same slots; D: any order of jobs that needs no
     future; E: the times of everything that has arrived; F: all arrivals; G is the proved bound. D, E and F are the best
     schedules found, not bounds. D: the best of C and three simple job orders with the nearest tasks. E: also a plan
-    that is made anew at each arrival. The part `not found` is the gap that no tried order closes.
+    that is made again at each arrival. The part `not found` is the gap that no tried order closes.
 
     Parameters
     ----------
@@ -446,7 +446,7 @@ def arrivals(problem: ScheduleProblem) -> Ints:
 def planned_anew(
     problem: ScheduleProblem, profile: AnyProfile = "exact", time_limit: float | None = None
 ) -> Number | None:
-    """The value of a plan that is made anew at each arrival, for what has arrived and is not yet started.
+    """The value of a plan that is made again at each arrival, for what has arrived and is not yet started.
 
     `profile` and `time_limit` are as in `optsched.solve`, for all plans together: each has an equal share of the time.
     None if some plan was not found in its time.

@@ -145,7 +145,7 @@ class GapCheck:
             recorded = Baseline.of(outcome.reports.measured)
             if baseline is True and not self._node.stash.get(_BEGUN, False):
                 self._node.stash[_BEGUN] = True
-                recorded.write(path)  # the test's own file is begun anew, and then has all its checks
+                recorded.write(path)  # the test's own file is rewritten, and then has all its checks
             else:
                 recorded.record(path)
         return outcome

@@ -259,7 +259,7 @@ class Builder:
         self._variables: list[Family] = []
         self._rows: list[Family] = []
         self._groups: list[Group] = []
-        #: The names of all parts of a model, but for its sets; and the labels in each set.
+        #: The names of all parts of a model, except its sets; and the labels in each set.
         self._names = {"before", "objective", "program"}
         self._sets: dict[str, Sequence[Label]] = {}
         self._numbers: dict[str, list[Ints]] = {

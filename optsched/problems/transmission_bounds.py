@@ -22,7 +22,7 @@ from optsched.problems.transmission import Transmission
 OPEN = -1
 
 #: Up to this many products of an amount and a distance are kept in memory: 128 MB at most. With more, each bound
-#: computes them anew, which takes 10 to 20 times as long per product.
+#: recomputes them, which takes 10 to 20 times as long per product.
 _HELD = 2**24
 
 #: Products that are computed at once if they are not kept: 32 MB.

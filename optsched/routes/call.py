@@ -261,7 +261,7 @@ class Call(Generic[Posed]):
         return self.answered(None, () if proof is None else (proof,), ending, Termination.INFEASIBLE)
 
     def rescued(self, ending: Ending, unanswered: Termination | None = None) -> Solution:
-        """The solution by what was held when the process of the call was killed."""
+        """The solution from the results that existed when the process of the call was killed."""
         return self.answered(*(self.incumbent.rescued or (None, ())), ending, unanswered)
 
     def answered(

@@ -428,7 +428,7 @@ class Asked:
         self._fills = bool(getattr(policy, "fills_nodes", False))
 
     def begin(self, own: np.random.Generator) -> None:
-        """Start the policy anew, with its own stream."""
+        """Start the policy again, with its own stream."""
         if hasattr(self._policy, "start"):
             attempt(self._policy.start, self.known.view, own)
 

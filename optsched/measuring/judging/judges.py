@@ -82,7 +82,7 @@ def _drawn(text: str, seed: int) -> Instance:
 
 
 def _asked(made: Callable[[str], Any], known: Mapping[str, Callable[[Any], Any]], usual: str) -> Asked:
-    """What answers `WHAT of SOURCE`: a quantity of what is made of a source. `usual` is the default quantity."""
+    """What answers `WHAT of SOURCE`: a quantity of a source's instances or results. `usual` is the default quantity."""
     once = cache(made)
 
     def ask(text: str) -> Any:

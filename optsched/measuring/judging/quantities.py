@@ -325,7 +325,7 @@ def sent_across(answer: Answer) -> Fraction:
 
 
 def rate(answer: Answer) -> float:
-    """Total MB/s of what a decision starts."""
+    """Total MB/s of the tasks that a decision starts."""
     nodes = answer.problem.nodes_of(answer.decision)
     placed = np.flatnonzero(nodes != NONE)
     columns = np.searchsorted(answer.problem.idle_nodes, nodes[placed])

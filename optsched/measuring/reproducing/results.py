@@ -1,4 +1,4 @@
-"""Measured figures: statistics over draws, as a table, a frame and JSON; measured anew, or kept in files.
+"""Measured figures: statistics over draws, as a table, a frame and JSON; measured again, or kept in files.
 
 A cell is one draw at one point on the axis. Cells are measured in processes, and kept in a file as they arrive.
 """

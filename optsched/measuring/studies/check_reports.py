@@ -1,4 +1,4 @@
-"""What came of checks, for people and CI servers: a table, JUnit XML, annotations of GitHub Actions, Markdown."""
+"""The results of checks, for people and CI servers: a table, JUnit XML, annotations of GitHub Actions, Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges runs for tests: limits on gaps, and what is said of a run that breaks one."""
+"""Judges runs for tests: limits on gaps, and the messages for runs that break one."""
 
 from __future__ import annotations
 

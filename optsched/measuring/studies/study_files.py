@@ -1,4 +1,4 @@
-"""The tables of files (TOML) of checks and sweeps: what their keys may say, and what they stand for.
+"""The tables of files (TOML) of checks and sweeps: the allowed values of their keys, and their meanings.
 
 `tables_of` reads a document into one `Looking` for each table, and `Looking` finds what its values stand for. Both note
 every fault with its place.
