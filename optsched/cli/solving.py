@@ -541,6 +541,7 @@ def _verdict(
     from optsched.core.registry import package_of
     from optsched.problems import PROBLEMS, problem
     from optsched.problems.base import resolve
+    from optsched.problems.programs import Programmed
 
     if solution.instance_sha256 != instance.sha256:  # the problem may not even apply to another instance
         found = f"sha256 {instance.sha256[:12]}, the {solution.noun} is of {solution.instance_sha256[:12]}"
@@ -569,10 +570,9 @@ def _verdict(
         arguments.note(f"checked with the {solution.noun}'s {of_file}; the instance itself has {of_instance}")
     package = package_of(type(posed))
     if package is not None:
-        arguments.note(
-            f"{solution.problem} is a problem of {package}: its program, if it has one, is held against its "
-            "definition, on large instances by samples"
-        )
+        held = "its program is held against its definition, on large instances by samples"
+        own = held if isinstance(posed, Programmed) else "it has no program, so that only its definition judges"
+        arguments.note(f"{solution.problem} is a problem of {package}: {own}")
     job = posed, solution, time_limit
     return _examined(job) if memory_limit is None else _elsewhere(job, source, memory_limit)
 

@@ -279,7 +279,12 @@ class Builder:
         cost_name: str = "",
         implied: bool = False,
     ) -> Ints:
-        """Add a family of variables; bounds and cost are one for each or one for all. Returns their columns."""
+        """Add a family of variables; bounds and cost are one for each or one for all. Returns their columns.
+
+        `labels` has one tuple a variable, `[()]` for a single one. `over`: the name of the index set in models.
+        `doc`: a phrase. `cost_name`: what models call the costs. `implied`: the others decide these at least cost.
+        All numbers are whole; ValueError if one is not, or if models could not have the names.
+        """
         numbers = {"lower": lower, "upper": upper, "objective": cost}
         return self._add(self._variables, numbers, name, labels, over, doc, cost_name, implied)
 
@@ -470,7 +475,9 @@ class Programmed(ABC):
         Parameters
         ----------
         before
-            The optima of the earlier components, in units of their programs.
+            Empty: the first component. Else one number for each earlier component, as its own program counts it:
+            component times `unit`, so negative if more is better. Add a row that keeps each (`upper=before[i]`), and
+            end with `builder.program(component=len(before), unit=...)`.
         """
 
     def apart(self) -> Any:
@@ -489,7 +496,10 @@ class Programmed(ABC):
 
     @abstractmethod
     def values_of(self, decision: Any, program: Program) -> Ints:
-        """The values of the variables for a feasible decision, int64, shape (variables,)."""
+        """The values of the variables for a feasible decision, int64, shape (variables,).
+
+        Auxiliary variables too (a maximum, say), at their least: the cost equals the objective.
+        """
 
     @abstractmethod
     def decision_of(self, values: Ints, program: Program) -> Any:

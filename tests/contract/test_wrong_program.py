@@ -218,3 +218,27 @@ def test_a_program_or_a_definition_that_is_wrong(wrong: tuple[type[Uplink], str]
     for route in routes_of(problem)[:-1]:
         with pytest.raises(ProblemFailed, match=message):
             solve(problem, route=route)
+
+
+def test_bug_a_sum_that_values_of_shares_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a program with a maximum is held against a definition and values with a sum, on instances that differ.
+
+    Where one task is remote at most, both are the same; `sizes` made instances of that kind.
+    """
+
+    def objective(self: Any, placement: Placement) -> Value:
+        return int(self.into(placement).sum()), Honest.objective(self, placement)[1]
+
+    def values_of(self: Any, decision: Placement, program: Program) -> Ints:
+        held = Honest.values_of(self, decision, program)
+        held[program.family("peak")] = self.objective(decision)[0]
+        return held
+
+    own = {"__module__": __name__, "program": Honest.program, "objective": objective, "values_of": values_of}
+    monkeypatch.setitem(globals(), "Uplink", type("Uplink", (Honest,), own))
+    forget()
+    with pytest.raises(ContractBroken, match=f"{BY_PROGRAM}.decision_of; mend one of the three"):
+        CHECKS["program"].function(
+            replace(RECORD, family="transmission", sizes={"nodes": 2, "tasks": 1, "reduces": 1, "jobs": 1})
+        )
+    forget()

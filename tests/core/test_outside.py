@@ -53,7 +53,7 @@ def test_the_page_prints_what_it_shows(site: Path, tmp_path: Path) -> None:
     """Tests that each command of the page, where the package is installed, prints what the page shows."""
     page = (ROOT / "docs" / "how-to" / "package.md").read_text()
     blocks = [block for language, file, block in FENCED.findall(page) if (language, file) == ("console", "installed")]
-    assert len(blocks) == 3
+    assert len(blocks) == 2
     for command, output in (step for block in blocks for step in sessions(block)):
         found = shell(command.removeprefix("$ "), tmp_path, site)
         assert matches(output, found), f"{command}\nshows\n{output}\nprints\n{found}"
@@ -83,7 +83,7 @@ def drawn(installed: CommandLine, tmp_path: Path) -> str:
 
 
 def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
-    """Tests that a package's problem is listed, described, solved by enumeration, certified, bounded and measured."""
+    """Tests that a package's problem is listed, described, solved by its program, certified, bounded and measured."""
     names = [entry["name"] for entry in installed.json("list", "problems")]
     assert names == list(PROBLEMS)
     described = installed.json("describe", drawn)["problems"]
@@ -91,11 +91,9 @@ def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path
     solution = str(tmp_path / "solution.json")
     installed("solve", drawn, "--problem", "consolidation", "--param", "wake=5", "--output", solution)
     found = json.loads(Path(solution).read_text())
-    assert (found["solver"]["route"], found["termination"]) == ("brute-force", "OPTIMAL")
-    assert [entry["kind"] for entry in found["certificates"]] == ["enumeration"]
-    (bound,) = installed.json("bounds", drawn, "--problem", "consolidation", "--param", "wake=5")
-    assert (bound["name"], bound["value"]) == ("largest-nodes", 10)
-    assert found["objective"][0] >= bound["value"]
+    assert (found["solver"]["route"], found["termination"]) == ("arrays", "OPTIMAL")
+    assert [entry["kind"] for entry in found["certificates"]] == ["dual"]
+    assert installed.json("bounds", drawn, "--problem", "consolidation", "--param", "wake=5") == []
     assert "every claim is proved" in installed("certify", drawn, solution, "--param", "wake=5").stdout
     assert "the solution's wake=5; the instance itself has wake=3" in installed("certify", drawn, solution).stderr
     installed("certify", drawn, solution, "--param", "wake=4", code=4)
@@ -108,8 +106,8 @@ def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path
 
 
 def test_models_from_outside(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
-    """Tests that a package's models are listed and exported, with the enumerated optimum, and what it does not have."""
-    assert installed.json("list", "models")[-1]["module"] == "consolidation.models"
+    """Tests that models of a package's program are listed and exported, with the optimum, and what it does not have."""
+    assert installed.json("list", "models")[-1]["module"] == "optsched.models.programs"
     posed = (drawn, "--problem", "consolidation")
     best = installed.json("solve", *posed)["objective"]
     for model, ending in (("compact", "lp"), ("literal", "mps")):
@@ -127,15 +125,15 @@ def test_models_from_outside(installed: CommandLine, drawn: str, tmp_path: Path)
 
 
 def test_models_from_outside_solve(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
-    """Tests that a package's models are routes to the optimum, and the default where there is too much to enumerate."""
+    """Tests that models of a package's program are routes to the optimum, and its arrays the default at any size."""
     best = installed.json("solve", drawn, "--problem", "consolidation")["objective"]
     for route in ("pyomo", "pulp"):
         found = installed.json("solve", drawn, "--problem", "consolidation", "--route", route)
-        assert (found["objective"], found["certificates"][0]["kind"]) == (best, "solver")
+        assert (found["objective"], found["certificates"][0]["kind"]) == (best, "dual")
     large = str(tmp_path / "large.json")
     installed("generate", "consolidation", "--nodes", "9", "--tasks", "18", "--output", large)
     found = installed.json("solve", large, "--problem", "consolidation")
-    assert (found["solver"]["route"], found["termination"]) == ("pyomo", "OPTIMAL")
+    assert (found["solver"]["route"], found["termination"]) == ("arrays", "OPTIMAL")
 
 
 def test_importer_from_outside(installed: CommandLine, tmp_path: Path) -> None:

@@ -234,6 +234,11 @@ def install_with(folder: Path, text: str, other: str) -> Path:
     modules.mkdir()
     for file in (PACKAGE / "consolidation").glob("*.py"):
         (modules / file.name).write_text(file.read_text().replace(text, other))
+    if text not in (modules / "problem.py").read_text() and other not in (modules / "problem.py").read_text():
+        by_hand = (PACKAGE.parent / "outside_models.py").read_text()
+        (modules / "models.py").write_text(by_hand.replace(text, other))
+        problem = (modules / "problem.py").read_text().replace("(Problem, Programmed)", "(Problem)")
+        (modules / "problem.py").write_text(problem.replace("family=", 'models="consolidation.models", family='))
     install(folder, project()["name"], project()["entry-points"])
     return modules
 

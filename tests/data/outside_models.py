@@ -1,11 +1,11 @@
-"""Integer programs of `consolidation`, for large instances and export: tasks on nodes, and the nodes that get one."""
+"""Models written by hand for `consolidation`, of a package that has no program: tests put them into the package."""
 
 from typing import Any
 
 import pulp
 import pyomo.environ as pyo
-
 from consolidation.problem import Consolidation
+
 from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
