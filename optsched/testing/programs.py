@@ -263,7 +263,8 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
 
 
 def _takes_limit(record: Record) -> bool:
-    return is_modelled(record) and any(
+    several = is_modelled(record) and len(record.problem_class.components) > 1
+    return several and any(
         "limit" in inspect.signature(getattr(imported(str(record.models)), kind)).parameters for kind in KINDS
     )
 
