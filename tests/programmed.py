@@ -24,10 +24,7 @@ class Gathering(Problem, Programmed):
 
     name = "gathering"
     title = "every task on an idle slot: on the fewest nodes, then the most on their data"
-    paper = ""
     components = (Component("nodes", Sense.MIN, "nodes"), Component("local", Sense.MAX, "tasks"))
-    parameter_table = ()
-    requires = ()
     proof = Proof.DUAL
     always_feasible = False
 

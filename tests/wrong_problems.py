@@ -15,7 +15,6 @@ from optsched.core.results import Bound, Component, Proof, Sense, Value
 from optsched.models import lsap
 from optsched.models.lsap import compact_size, decode, literal_size, start_values
 from optsched.problems.assignment import LevelledProblem
-from optsched.problems.base import Parameter
 from optsched.routes import assignment
 from optsched.routes.assignment import OVERRUNS, ROUTES
 from optsched.solvers.searches.assignment import compact_network
@@ -48,10 +47,7 @@ class WorstMean(LevelledProblem):
 
     name = "worst-mean"
     title = "the highest mean of a group of locality cost"
-    paper = ""
     components = (Component("worst-mean", Sense.MIN, "level"),)
-    parameter_table: tuple[Parameter, ...] = ()
-    requires = ()
     proof = Proof.DUAL
 
     @classmethod

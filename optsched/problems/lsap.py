@@ -50,7 +50,6 @@ class Lsap(LevelledProblem, Programmed):
     paper = "003"
     components = (Component("locality-cost", Sense.MIN, "level"),)
     parameter_table = (LEVELS,)
-    requires = ()
     proof = Proof.DUAL
 
     @classmethod

@@ -52,7 +52,6 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
     title = "a flow that takes every supply to a demand, least total cost"
     paper = "-"
     components = (Component("cost", Sense.MIN, "unit of cost"),)
-    parameter_table = ()
     requires = ("a flow network",)
     proof = Proof.DUAL
     posed_on = FlowNetwork

@@ -45,7 +45,6 @@ class TransmissionMaps(TabledProblem, Programmed):
     title = "maps to slots, least MB times distance to the nearest replica"
     paper = "000"
     components = (Component("transmission-cost", Sense.MIN, "MB x distance"),)
-    parameter_table = ()
     requires = ("topology", "tasks[].size and replicas of pending maps")
     cost_name = "cost"
     proof = Proof.DUAL

@@ -20,7 +20,7 @@ from optsched.core.results import Bound, Component, Proof, Sense, Value, Violati
 from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import gap_matrix
 from optsched.problems import Lsap
-from optsched.problems.base import Parameter, Problem, class_fault, stated
+from optsched.problems.base import Problem, class_fault, stated
 from optsched.problems.foreign import contradiction
 from optsched.routes import bounds, solve
 from optsched.testing.__main__ import report
@@ -31,10 +31,7 @@ class Broken(Problem):
 
     name = "broken"
     title = "breaks where it is told to"
-    paper = ""
     components = (Component("cost", Sense.MIN, "unit"), Component("rest", Sense.MAX, "unit"))
-    parameter_table: tuple[Parameter, ...] = ()
-    requires = ()
     proof = Proof.ENUMERATION
     how: Mapping[str, Any] = {}
 
