@@ -121,7 +121,8 @@ def test_report_of_what_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = replace(records()["lsap"], family=None)
     monkeypatch.setitem(registry._BY_NAME, "lsap", bare)
     monkeypatch.setitem(registry._BY_CLASS, bare.problem, bare)
-    told = "BROKEN  lsap, record: no generator: the record names the family None; name one that draws instances of the problem (optsched list families), and `sizes` that make them small"
+    mend = "name one that draws instances of the problem (optsched list families), and `sizes` that make them small"
+    told = f"BROKEN  lsap, record: no generator: the record names the family None; {mend}"
     result = CliRunner().invoke(report, ["lsap"])
     assert (result.exit_code, result.stdout.count("no generator")) == (4, 1)
     assert result.stdout.splitlines()[1:3] == [f"  {'record':14}  {told}", f"  {'enumeration':14}  BROKEN  as above"]
