@@ -38,7 +38,6 @@ from optsched.core.results import (
 )
 from optsched.heuristics import HeuristicRun, run
 from optsched.measuring.printing import number, percent
-from optsched.measuring.printing import value as values
 from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.foreign import contradiction
@@ -396,10 +395,15 @@ class GapReport:
         first = self.problem.components[0]
         side = "lower" if first.sense is Sense.MIN else "upper"
         kind = {"bound": f"the {side} bound", None: "a reference that is"}.get(self.reference.kind, "the optimum")
-        unit = f" {first.unit}" if first.unit in ("s", "MB", "MB/s") else ""
-        best = f"{values(self.reference.value)}{unit}" if self.reference.value is not None else "unknown"
-        against = f"{values(self.objective)}{unit} against {kind} {best}"
+        best = "unknown" if self.reference.value is None else self._in_units(self.reference.value)
+        against = f"{self._in_units(self.objective or ())} against {kind} {best}"
         raise HeuristicFailed(f"{who}: gap {found} is over {percent(gap_limit(limit))}: {against}")
+
+    def _in_units(self, found: Sequence[Number | None]) -> str:
+        """The value of each component, with its unit if that is short."""
+        units = (component.unit for component in self.problem.components)
+        shown = (f" {unit}" if unit in ("s", "MB", "MB/s") else "" for unit in units)
+        return ", ".join(number(part) + unit for part, unit in zip(found, shown, strict=True))
 
     def record(self, placements: bool = False, further: bool = True) -> dict[str, Any]:
         """The report in JSON's types: one number if the problem has one component, else lists.

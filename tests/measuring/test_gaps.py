@@ -108,6 +108,14 @@ def test_limits_on_the_gap() -> None:
         swapped.raise_unless_within("190%")
 
 
+def test_each_component_has_its_unit() -> None:
+    """Tests that the unit of the first component is not that of the others, such as MB of a number of maps."""
+    traffic = problem("traffic", generate("traffic", 0))
+    worst = gap(traffic, "joss-t")
+    with pytest.raises(HeuristicFailed, match=r": 5280 MB, 36 against the optimum 4768 MB, 31$"):
+        worst.raise_unless_within(0)
+
+
 def test_gap_against_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where nothing is proved optimal the gap is measured against the bound, and said to be."""
     problem = Lsap(FIGURE_2, levels=(1, 3, 3))

@@ -77,7 +77,7 @@ def again(
     report = entry.report
     problem, instance = report.problem, report.problem.instance
     argument, before = entry.group, ""
-    if not argument.endswith(SUFFIXES) and argument not in library():
+    if not (argument.endswith(SUFFIXES) or argument in library() or os.path.exists(argument)):
         argument = file_of(instance.name)
         first = generating(instance.source, argument)
         saved = f"save the instance first (optsched.save(instance, {argument!r})), then "

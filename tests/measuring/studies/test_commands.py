@@ -36,7 +36,11 @@ def test_the_command_shows_the_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     """Tests that the commands for files, names of the library and generated instances measure the same value."""
     monkeypatch.chdir(tmp_path)
     optsched.save(made(3), "a row.json")
+    Path("nodes.csv").write_text("id,slots\nn0,1\nn1,1\n")
+    Path("tasks.csv").write_text("id,replicas\nt0,n0\nt1,n0\n")
     cases = [
+        (measured("tasks.csv", "dl"), 1),
+        (measured(".", "dl"), 1),
         (measured(str(tmp_path / "a row.json"), "rand,randomness=0.5"), 1),
         (measured("guo-table2", "dl", "worst-group", levels=(0, 1, 2)), 1),
         (measured(Family("lsap", [4], {"nodes": 4, "tasks": 5}), "rand"), 2),
