@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -22,6 +23,7 @@ import pulp
 import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 
+from optsched.core.decimals import decimal
 from optsched.core.errors import TooLarge, UsageError, described, expect
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE, NetworkFlow, Placement, Schedule
@@ -439,6 +441,14 @@ def whole_limit(limit: Any, unit: str) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
         raise UsageError(f"limit={limit!r}: give a whole number of {unit}, 0 or more")
     return int(limit)
+
+
+def rational_limit(limit: Any, what: str) -> Fraction:
+    """A limit that may be any finite number, as the decimal that is written; UsageError if it is not."""
+    is_number = isinstance(limit, int | float | Fraction | np.number) and not isinstance(limit, bool)
+    if not is_number or not math.isfinite(limit):
+        raise UsageError(f"limit={limit!r}: give {what}, a finite number")
+    return decimal(limit)
 
 
 # Building ------------------------------------------------------------------------------------------------------------

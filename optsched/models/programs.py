@@ -30,6 +30,7 @@ from optsched.models.base import (
     Way,
     int_of,
     is_per_pair,
+    rational_limit,
     refuse_too_large,
     remember,
     said_by,
@@ -46,7 +47,10 @@ _ZERO = "_zero"
 
 def _before(problem: Any, limit: Number | None) -> tuple[Number, ...]:
     """The argument of `Programmed.program`: nothing, or the first component at a limit."""
-    return () if limit is None else (math.floor(limit * problem.program().unit),)
+    if limit is None:
+        return ()
+    name = problem.components[0].name
+    return (math.floor(rational_limit(limit, f"a value of {name}") * problem.program().unit),)
 
 
 def _program(problem: Any, limit: Number | None = None) -> Program:

@@ -60,7 +60,6 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.core.decimals import decimal
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.placement import Placement
@@ -75,6 +74,7 @@ from optsched.models.base import (
     model_of,
     of_problem,
     priced,
+    rational_limit,
     refuse_too_large,
     said_by,
 )
@@ -120,7 +120,7 @@ def _before(problem: Utility, limit: Number | float | None) -> tuple[Number, ...
 
 def _units(problem: Utility, limit: Number | float) -> int:
     """The limit in units, rounded like the tables; UsageError if not even all tasks together reach it."""
-    units = round(decimal(limit) * GRID)
+    units = round(rational_limit(limit, "a lowest utility") * GRID)
     if units > problem.saturated_units:
         most = problem.saturated_units / GRID
         raise UsageError(f"limit={limit}: the lowest utility is at most {most:g}, even with every task placed")

@@ -1,5 +1,6 @@
 """What is particular to the models of one problem; the contract suite holds the models of all against enumeration."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from min_cost_flow_instances import posed as network
 from over_time import proved
+from programmed import posed as gathering
 from replica_instances import instance_of, racked
 from traffic_instances import EMPTY
 from traffic_instances import posed as sent
@@ -30,6 +32,7 @@ from optsched.models import (
     latency,
     lsap,
     makespan,
+    programs,
     traffic,
     transmission,
     utility,
@@ -61,6 +64,7 @@ WRONG_LIMITS: list[tuple[Any, tuple[Any, ...], str]] = [
     (Latency(instance_of([[0]], 1)), (-1, 2.5, True, "3"), "give a whole number of units of work"),
     (ONE_SLOT, (-1, 0.5, True, "1/2"), "give a mean cost of a group as a whole number or a fraction, 0 or more"),
     (SWAPS, (1.5,), "the lowest utility is at most 1"),
+    (SWAPS, ("1/2", [1], True, math.nan), "give a lowest utility, a finite number"),
 ]
 
 
@@ -74,6 +78,9 @@ def test_what_cannot_be_modelled_is_reported(build: str) -> None:
         for limit in limits:
             with pytest.raises(UsageError, match=message):
                 getattr(models.module(problem.name), build)(problem, limit=limit)
+    for limit in ("1", [1], math.inf):
+        with pytest.raises(UsageError, match="give a value of nodes, a finite number"):
+            getattr(programs, build)(gathering(0), limit=limit)
 
 
 def test_limits_on_the_mean() -> None:
