@@ -12,8 +12,11 @@ import subprocess
 import sys
 import time
 import tokenize
+from contextlib import redirect_stdout, suppress
+from functools import cache
 from itertools import chain
 from pathlib import Path
+from types import CodeType, FrameType
 
 from prose import handwritten, words_of_sentences
 
@@ -96,6 +99,35 @@ def loaded() -> tuple[int, float]:
     return int(text.split()[-1]), min(seconds)
 
 
+def switches() -> int:
+    """Pairs of functions in two rooms, `core` apart, of which the small command has one call the other."""
+    found: set[tuple[CodeType, CodeType]] = set()
+    room_of = cache(lambda code: room(Path(code.co_filename)))
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_back is not None:
+            pair = frame.f_back.f_code, frame.f_code
+            rooms = set(map(room_of, pair))
+            if len(rooms) == 2 and not {"", "core"} & rooms and "<module>" not in {code.co_name for code in pair}:
+                found.add(pair)
+
+    from optsched.cli import cli
+
+    with redirect_stdout(io.StringIO()), suppress(SystemExit):
+        sys.setprofile(called)
+        try:
+            cli(COMMAND)
+        finally:
+            sys.setprofile(None)
+    return len(found)
+
+
+def room(path: Path) -> str:
+    """The folder or file at the top of the package that a file is in; empty for files elsewhere."""
+    inside = path.is_relative_to(ROOT / "optsched")
+    return path.relative_to(ROOT / "optsched").parts[0].removesuffix(".py") if inside else ""
+
+
 def main() -> None:
     """Print the figures as a table."""
     modules = package()
@@ -114,10 +146,12 @@ def main() -> None:
         (" + ".join(MATHEMATICS), mathematics),
         ("entries at the top", len(top)),
         ("floors of rooms, by imports at the top of files", floors_of_rooms(modules)),
+        ("floors of files, by the same", max(floors(imports(modules, top=True)).values())),
         ("files in circles of imports, within functions too", len(in_circles(modules))),
         ("lines of tests/", tests),
         (f"modules that `{' '.join(COMMAND[:2])} ...` loads", count),
         ("its seconds, least of five", f"{seconds:.2f}"),
+        ("its calls between rooms other than core, pairs of functions", switches()),
         ("words of Markdown", sum(len(page.split()) for page in pages)),
         ("words a sentence", f"{sum(sentences) / len(sentences):.1f}"),
         ("share of sentences over 30 words", f"{sum(n > 30 for n in sentences) / len(sentences):.1%}"),
