@@ -102,10 +102,12 @@ def check_programs(problem: Any, decision: Any, bound: Sequence[Number | None]) 
     """
     before: tuple[Number, ...] = ()
     for position, (value, claim) in enumerate(zip(problem.evaluate(decision), bound, strict=True)):
+        if claim is None:
+            return
         limited = isinstance(problem, Limited) and not position
-        if claim is not None and limited:
+        if limited:
             program_below(problem, claim, decision)
-        elif claim is not None:
+        else:
             checked_program(problem, before, decision)
         if value != claim:
             return

@@ -570,7 +570,7 @@ def _verdict(
         arguments.note(f"checked with the {solution.noun}'s {of_file}; the instance itself has {of_instance}")
     package = package_of(type(posed))
     if package is not None:
-        held = "its program is held against its definition, on large instances by samples"
+        held = "its program is compared with its definition; on large instances, near the decision"
         own = held if isinstance(posed, Programmed) else "it has no program, so that only its definition judges"
         arguments.note(f"{solution.problem} is a problem of {package}: {own}")
     job = posed, solution, time_limit

@@ -121,7 +121,7 @@ def as_column(table: str, form: Form, default: float | None = None, **metadata: 
 
 
 def _rows_of(table: str) -> dict[str, Any]:
-    """The metadata of an attribute with an entry for each record of a table that is not a column of the format."""
+    """The metadata of an attribute that has an entry for each record of a table, but is no column of the format."""
     return {"table": table}
 
 

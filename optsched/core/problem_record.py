@@ -20,8 +20,7 @@ class ProgramLimit:
 
     `meaning` is a noun for the limited quantity: "the makespan". The limit is rounded to multiples of one over
     `denominator`; 1: it must be a whole number, 0 or more; None: any fraction. `component` is the position of the
-    limited
-    component; of two, the other one is then the objective.
+    limited component; of two, the other one is then the objective.
     """
 
     meaning: str
@@ -47,8 +46,7 @@ class Scaling:
         For each component, the power of the factor by which it is multiplied.
     fields
         The fields that the factor multiplies: keys of each record of a part of the instance format. If neither these
-        nor
-        parameters are named, nothing has units, and every power is 0.
+        nor parameters are named, nothing has units, and every power is 0.
     parameters
         Parameters of the problem that are multiplied too.
     whole
@@ -100,17 +98,15 @@ class Record:
         A module of models (`optsched.models.base.ModelModule`), for the routes `pyomo` and `pulp` and for `export`.
     routes
         A module of routes (`optsched.routes.base.RouteModule`). Without one there is `brute-force`, and the routes of
-        the
-        models if there are models. A class with its own program (`Programmed`) needs to name neither routes nor models
-        nor provers.
+        the models if there are models. A class with its own program (`Programmed`) needs to name neither routes nor
+        models nor provers.
     provers
         Functions that recompute a bound from a certificate's data, by the kind of the certificate:
         `(problem, certificate, value) -> bound`.
     enumeration
         An enumeration of placements that is quicker than judging each: `problem -> iterator of (value, nodes)`, the
-        value
-        as `minimised` compares it. For a problem that decides a schedule: `(problem, most) -> iterator of
-        (value, (nodes, starts))`, which contains an optimum.
+        value as `minimised` compares it. For a problem that decides a schedule: `(problem, most) -> iterator of (value,
+        (nodes, starts))`, which contains an optimum.
     network
         `problem -> FlowNetwork`: the compact flow network, for `export --to FILE.dimacs`.
     infeasible
@@ -124,8 +120,7 @@ class Record:
         Whether its routes find every Pareto-optimal point (`optsched.routes.base.RouteModule`).
     frontier_gaps
         Names of the two figures that a gap gets from the frontier: how far the second component is from its least value
-        at
-        this first component, and the first from its least at this second.
+        at this first component, and the first from its least at this second.
     slots
         `problem -> slots of each node, or None`: if nodes only count the tasks that may use them (`usable`), a matching
         shows why nothing is feasible.

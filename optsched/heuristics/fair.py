@@ -430,7 +430,7 @@ class CapacityPolicy(JobPolicy):
         return () if task is None else (task,)
 
     def _map(self, turns: list[Turn], node: int, view: View) -> int | None:
-        """A map of the first of these jobs, or of the one with a map nearest to its data."""
+        """The map of these jobs that is nearest to its data; if several are as near, that of the first job."""
         rack = int(view.cluster.rack[node])
         for level, place in ((NODE, node), (RACK, rack), (ANYWHERE, 0)):
             held = self.maps.at(level, place) if place >= 0 else ()

@@ -177,8 +177,8 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     the parameters differ, and in the locality of `lsap`.
 
     Its parameters are alpha, beta, gfc, rations and overflow as in `fair-lsap`. Missing ones are the problem's own if
-    it is `fair-lsap`, else the instance's or the defaults. `overflow=naive` is Guo et al.'s counterexample: all tasks
-    of a group at its GFC. MissingField if the instance has no groups, or tasks without one.
+    it is `fair-lsap`, else the instance's or the defaults. `overflow=naive` is the rule that Guo et al. argue against:
+    all tasks of a group at its GFC. MissingField if the instance has no groups, or tasks without one.
 
     Examples
     --------

@@ -412,7 +412,7 @@ def enforce(
     target
         The decision to move to. It is read as counts, since it may place running tasks elsewhere.
     seconds
-        For each of `problem.tasks` how long it runs: from now on if it runs where it should, else from its start.
+        For each of `problem.tasks` how long it runs: from now on if it runs already, else from its start.
     buffer
         Seconds for which free slots are collected, counted from the first task that ends, before they are advertised in
         a block; 0: at once. It and `seconds` are rounded to whole microseconds.

@@ -349,9 +349,9 @@ class ModelModule(Protocol):
         a start that is infeasible, or beyond the model's limit.
 
         It has the values of the variables that the decision determines: a ComponentMap of those of a Pyomo model,
-        except fixed ones, or the names of those of a PuLP model. The others follow. A linear program takes them without
-        gain. Empty if the model leaves the decision out, since there is a better one. UsageError if model or decision
-        belong to another problem or instance.
+        except fixed ones, or a mapping by the names of those of a PuLP model. The others follow. A linear program takes
+        them without gain. Empty if the model leaves the decision out, since there is a better one. UsageError if model
+        or decision belong to another problem or instance.
         """
 
 

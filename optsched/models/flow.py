@@ -75,7 +75,7 @@ def build_pyomo(problem: Flow, *, per_pair: bool = False) -> Any:
 
 
 def tabled_size(problem: TabledProblem) -> ModelSize:
-    """A lower limit on the size of the compact model of a table: a variable for each class and idle node."""
+    """An upper limit on the size of the compact model of a table: a variable for each class and idle node."""
     classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
     return ModelSize(classes * nodes, classes + nodes + 1, 4 * classes * nodes)
 

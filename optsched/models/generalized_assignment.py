@@ -69,7 +69,7 @@ def build_pyomo(problem: GeneralizedAssignment, *, per_pair: bool = False) -> An
 
 @of_problem(GeneralizedAssignment)
 def compact_size(problem: GeneralizedAssignment) -> ModelSize:
-    """A lower limit on the size of `build_pyomo`'s model: a variable for each class of tasks and usable node."""
+    """An upper limit on the size of `build_pyomo`'s model: a variable for each class of tasks and usable node."""
     first = problem.classes().first
     pairs, limits = int(np.count_nonzero(problem.usable[first])), len(problem.resources)
     return ModelSize(pairs, len(first) + limits * problem.usable.shape[1], (2 + limits) * pairs)

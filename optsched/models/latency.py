@@ -132,7 +132,7 @@ def _add_expressions(model: Any, problem: Latency, per_pair: bool) -> None:
 
 @of_problem(Latency)
 def compact_size(problem: Latency, limit: int | None = None) -> ModelSize:
-    """A lower limit on the size of `build_pyomo`'s model: variables for tasks, replicas, and servers with room."""
+    """An upper limit on the size of `build_pyomo`'s model: variables for tasks, replicas, and servers with room."""
     most = limit if limit is not None else problem.least_limit(lambda limit: problem.fits(limit, len(problem.tasks)))
     room, tasks = problem.room(whole_limit(most, _UNIT)), len(problem.tasks)
     servers = int(np.count_nonzero(room >= problem.w_loc))

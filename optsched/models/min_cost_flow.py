@@ -70,7 +70,7 @@ def build_pyomo(problem: MinCostFlow, *, per_pair: bool = False) -> Any:
 
 @of_problem(MinCostFlow)
 def compact_size(problem: MinCostFlow) -> ModelSize:
-    """A lower limit on the size of `build_pyomo`'s model: variables for free arcs, one for the cost of lower limits."""
+    """An upper limit on the size of `build_pyomo`'s model: variables for free arcs, one for lower limits."""
     arcs = len(problem.free)
     return ModelSize(arcs + 1, len(problem.instance.node_ids), 3 * arcs + 1)
 

@@ -110,7 +110,7 @@ def _whole(limit: int | None) -> int | None:
 
 @of_problem(Traffic)
 def compact_size(problem: Traffic, limit: int | None = None) -> ModelSize:
-    """A lower limit on the size of `build_pyomo`'s model: variables for classes, bundles, pairs, and datacenters."""
+    """An upper limit on the size of `build_pyomo`'s model: variables for classes, bundles, pairs, and datacenters."""
     posing, bundles = problem.posing, len(problem.bundles)
     classes, pairs, centers = len(posing.classes.first), len(posing.send), posing.centers
     return ModelSize(

@@ -131,7 +131,7 @@ def _names(problem: Transmission) -> tuple[list[str], list[str], list[str]]:
 
 @of_problem(Transmission)
 def compact_size(problem: Transmission) -> ModelSize:
-    """A lower limit on the size of `build_pyomo`'s model: variables for places, and flows or products of pairs."""
+    """An upper limit on the size of `build_pyomo`'s model: variables for places, and flows or products of pairs."""
     sends = problem.sent[:, problem.map_classes.first]
     maps, hosts, nodes = sends.shape[1], int(np.count_nonzero(problem.map_capacity)), len(problem.distance)
     reduces, runs = len(problem.reduces), int(np.count_nonzero(problem.usable))

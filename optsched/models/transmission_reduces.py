@@ -73,7 +73,7 @@ def build_pyomo(problem: TransmissionReduces, *, per_pair: bool = False) -> Any:
 
 @of_problem(TransmissionReduces)
 def compact_size(problem: TransmissionReduces) -> ModelSize:
-    """A lower limit on the size of `build_pyomo`'s model: a variable for each class of reduces and node it may use."""
+    """An upper limit on the size of `build_pyomo`'s model: a variable for each class of reduces and node it may use."""
     first, nodes = problem.classes().first, int(np.count_nonzero(problem.capacity))
     pairs = int(np.count_nonzero(problem.usable[first]))
     shared = min(pairs, len(np.unique(problem.job)) * problem.usable.shape[1])

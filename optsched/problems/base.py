@@ -523,7 +523,24 @@ proof: 'dual' is no Proof"
         entries: tuple[Any, ...] = value if several else (value,)
         strangers = [entry for entry in entries if not isinstance(entry, wanted)]
         faults.extend(f"{name}: {entry!r} is no {form}" for entry in strangers)
+        if is_dataclass(wanted) and not strangers:
+            faults.extend(f"{name}: {fault}" for fault in _record_faults(entries, wanted))
+    if not getattr(kind, "components", True):
+        faults.append("components: is empty; give a tuple of Component(name, sense, unit)")
     return "; ".join(faults) or None
+
+
+def _record_faults(entries: Sequence[Any], kind: Any) -> Iterator[str]:
+    """The fields of records that have the wrong type, and names that several have."""
+    for name, wanted in get_type_hints(kind).items():
+        if wanted in (str, Sense):
+            yield from (
+                f"{name}={getattr(entry, name)!r} is no {wanted.__name__}"
+                for entry in entries
+                if not isinstance(getattr(entry, name), wanted)
+            )
+    names = [entry.name for entry in entries]
+    yield from (f"there are several with the name {name!r}" for name in dict.fromkeys(names) if names.count(name) > 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,6 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
     `rooms` and `demand`: int64, shapes (rooms, resources) and (items, resources), 0 or more. `limit` and `worth`:
     int64, shape (items,): how many of an item there are, and what one is worth; items worth 0 or less are left out.
     With more than `most_states` states, rooms are divided. Time is items x states x log(limit).
-    log(limit).
 
     >>> rooms, demand = np.array([[5, 3], [5, 7]]), np.array([[2, 2], [1, 3]])
     >>> knapsack_bounds(rooms, demand, np.array([3, 5]), np.array([3, 2]))

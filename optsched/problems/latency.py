@@ -38,7 +38,7 @@ class Latency(LatencyDefinition, Programmed):
 
     Examples
     --------
-    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))
     >>> problem = Latency(Instance(Cluster(["s1", "s2"]), workload))
     >>> problem.evaluate(problem.placement([0, 0])), problem.evaluate(problem.placement([0, 1]))

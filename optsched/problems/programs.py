@@ -319,7 +319,12 @@ class Builder:
     def enter(self, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike = 1) -> None:
         """Add entries; rows, columns and values are broadcast against each other."""
         given = {"row": rows, "column": columns, "value": values}
-        entries = np.broadcast_arrays(*(_whole("Builder.enter", *pair) for pair in given.items()))
+        parts = {key: _whole("Builder.enter", key, numbers) for key, numbers in given.items()}
+        try:
+            entries = np.broadcast_arrays(*parts.values())
+        except ValueError:
+            shapes = ", ".join(f"{key} {part.shape}" for key, part in parts.items())
+            raise ValueError(f"Builder.enter: the shapes do not fit together: {shapes}") from None
         for key, part in zip(given, entries, strict=True):
             self._numbers[key].append(part.ravel())
 
@@ -336,7 +341,7 @@ class Builder:
                     f"Builder.enter: the {what}s are {used.min()} to {used.max()}; there are {known}, from 0"
                 )
         if not isinstance(unit, int | np.integer) or not unit:
-            raise ValueError(f"Builder.program: the unit {unit!r} is no whole number, or 0")
+            raise ValueError(f"Builder.program: the unit {unit!r} must be a whole number other than 0")
         return Program(numbers, tuple(self._variables), tuple(self._rows), component, int(unit), tuple(self._groups))
 
     def _add(
@@ -388,7 +393,7 @@ class Builder:
                 )
         if len(set(labels)) < len(labels):
             twice = next(label for label, count in Counter(labels).items() if count > 1)
-            raise ValueError(f"{place}: there are two labels {twice!r}")
+            raise ValueError(f"{place}: there are two labels {twice!r}; give each once")
         if any(labels) and self._sets.setdefault(family.over, labels) != labels:
             raise ValueError(f'{place}: over "{family.over}" has other labels in another family; give another name')
 
@@ -396,8 +401,11 @@ class Builder:
 def _whole(place: str, what: str, given: npt.ArrayLike) -> Ints:
     """Numbers as int64; ValueError if one is not whole."""
     numbers = np.asarray(given)
-    with np.errstate(invalid="ignore"):
-        whole: Ints = numbers.astype(np.int64, copy=False)
+    try:
+        with np.errstate(invalid="ignore"):
+            whole: Ints = numbers.astype(np.int64, copy=False)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(f"{place}: the {what} {given!r:.60} is no whole number below 2^63") from None
     if numbers.dtype.kind not in "bi" and (whole != numbers).any():
         wrong = numbers[whole != numbers].flat[0]
         raise ValueError(
@@ -498,7 +506,7 @@ class Programmed(ABC):
     def values_of(self, decision: Any, program: Program) -> Ints:
         """The values of the variables for a feasible decision, int64, shape (variables,).
 
-        Auxiliary variables too (a maximum, say), at their least: the cost equals the objective.
+        Auxiliary variables too (a maximum, say), at their least, so that the cost equals the objective.
         """
 
     @abstractmethod
@@ -541,8 +549,8 @@ class Audit:
     """A program held against its problem's definition, both ways; each method gives the fault with its mend, or None.
 
     A proof over a program says nothing of a decision that the program lacks or counts at too much, so that an "optimum"
-    might be beaten. What it counts at too little, or has though it is infeasible, makes an optimum that no decision is
-    worth.
+    might be beaten. If the program counts a decision at too little, or admits an infeasible one, its optimum is the
+    value of no decision.
 
     `before` is as `Programmed.program` takes it: what is worse in a component before may not be in the program.
     """

@@ -599,7 +599,6 @@ class JobEnds(PricedTime):
         Narrowing removes only schedules that cost `limit` or more; `limit` is at most the limit of the relaxation. The
         multipliers are prices of slots that are not `too_large`. With the scale 0 they are a ray: if jobs pay more than
         all slots cost, the box is empty.
-        are a ray: where jobs pay more than all slots cost, nothing is in the box.
         """
         if box.empty:
             return limit

@@ -38,7 +38,7 @@ class Jobs:
     of_task
         int64, shape (tasks of the instance,): the job of each task here, or -1 for a task of a job that has ended.
     arrival
-        Microseconds of each; by default the instance's time, or the start of a task that began before.
+        Microseconds of each; by default the instance's time; never later than that if a task of the job has begun.
     """
 
     ids: tuple[str, ...]

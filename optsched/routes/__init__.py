@@ -112,11 +112,11 @@ def solve(
         These are the others, the default first:
 
         - assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`): `network`, `arrays`,
-            `network-simplex`, `dense`. `network` is a matching if only the number of local tasks counts. If costs are a
-            table (of kinds of tasks and nodes), it is a network simplex on the table if that is large and numba is
-            installed, or SciPy's assignment unless tasks and slots are many times as many. Else it is the compact
-            network: by a network simplex if it is large and numba is installed, or with HiGHS. `Solution.solver` names
-            the engine.
+          `network-simplex`, `dense`. `network` is a matching if only the number of local tasks counts. If costs are a
+          table (of kinds of tasks and nodes), it is a network simplex on the table if that is large and numba is
+          installed, or SciPy's assignment unless tasks and slots are many times the kinds and nodes. Else it is the
+          compact network: by a network simplex if it is large and numba is installed, or with HiGHS.
+          `Solution.solver` names the engine.
         - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
         - `worst-group`: `arrays` (limits on the mean).
         - `min-cost-flow`: `arrays`, `cost-scaling`, `network-simplex`. The second is the default if there are many arcs

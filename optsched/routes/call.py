@@ -338,7 +338,7 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
 
 
 def _bound(problem: AnyProblem, objective: Value | None, certificates: tuple[Certificate, ...]) -> list[Number | None]:
-    """What certificates claim of each component. Of a later one only if the earlier components are at their bounds.
+    """What certificates claim of each component; of a later one, only if the earlier components are at their bounds.
 
     SolverDisagreement if a decision is better than a claimed bound.
     """
@@ -463,8 +463,8 @@ def proved(call: Call[Any], solution: Solution, profile: Profile, module: Module
     """A solution with the default route's proofs in place of the solver's claims, as far as there are any.
 
     The call is of another route (not `brute-force`), which gave the solution within the same limits. `module` has the
-    routes of the problem. SolverDisagreement if the default route finds something better, or finds that nothing is
-    feasible although the other route claims an optimum.
+    routes of the problem. SolverDisagreement if the default route finds something better, or finds a decision
+    although the other route claims that nothing is feasible.
     """
     ended = solution.optimal or solution.termination is Termination.INFEASIBLE
     if not ended or not _rests_on_a_word(call.problem, solution):

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from programmed import Gathering
+from programmed import posed as gathering
 from worst_group_instances import ONE_SLOT, RACKS, posed
 
 import optsched
-from optsched.certificates import certify, proved_bound
+from optsched.certificates import certify, programs, proved_bound
 from optsched.certificates.programs import limit_certificate
 from optsched.certificates.reading import written
 from optsched.certificates.trees import Step, Tree
@@ -176,3 +177,15 @@ def test_limits_of_a_class_from_outside() -> None:
         ProblemFailed, match="worst-mean: a placement has 1/2, though none should be above -1 and below 1"
     ):
         optsched.solve(Skipping(ONE_SLOT.instance))
+
+
+def test_programs_are_checked_as_far_as_bounds_are_attained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the program of a later component is looked at only if the bounds before it are attained."""
+    problem = gathering(0)
+    solution = optsched.solve(problem)
+    nodes, local = solution.objective
+    asked: list[object] = []
+    monkeypatch.setattr(programs, "checked_program", lambda problem, before, _: asked.append(before))
+    for bound in ((None, None), (nodes - 1, None), (nodes, None), (nodes, local)):
+        programs.check_programs(problem, solution.decision, bound)
+    assert asked == [(), (), (), (nodes,)]

@@ -82,10 +82,18 @@ TWO = [("a",), ("b",)]
         (lambda b: b.rows("x", ["a", "b"]), r'rows\("x"\): a label is a tuple, such as .*, not \'a\''),
         (lambda b: b.rows("x", [("a",), ("b", "c")]), r"of as many entries as others, not \('b', 'c'\)"),
         (lambda b: b.rows("x", [("a",), ("b",), ("a",)]), r"there are two labels \('a',\)"),
+        (
+            lambda b: b.enter([0, 0, 0], [0, 0]),
+            r"the shapes do not fit .*: row \(3,\), column \(2,\), value",
+        ),
+        (
+            lambda b: b.variables("x", TWO, upper=1, cost=2**70),
+            "11303424 is no whole number below",
+        ),
         (lambda b: b.enter(7, 0), "Builder.enter: the rows are 7 to 7; there are 0, from 0"),
         (lambda b: b.enter(b.rows("x", TWO), -1), "Builder.enter: the columns are -1 to -1; there are 2, from 0"),
-        (lambda b: b.program(unit=0), "the unit 0 is no whole number, or 0"),
-        (lambda b: b.program(unit=0.5), "the unit 0.5 is no whole number, or 0"),
+        (lambda b: b.program(unit=0), "the unit 0 must be a whole number other than 0"),
+        (lambda b: b.program(unit=0.5), "the unit 0.5 must be a whole number other than 0"),
     ],
 )
 def test_what_a_builder_refuses(add: Callable[[Builder], object], message: str) -> None:

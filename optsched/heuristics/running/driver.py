@@ -353,7 +353,7 @@ def drive(
 
     A round offers every idle slot once, in random order. Each slot has one heartbeat, as Hadoop before version 2 gave
     one map per heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the
-    node is then offered that many times fewer in the round. The order is over slots, not nodes, as in Guo et al.'s
+    node is then offered that many times less often in the round. The order is over slots, not nodes, as in Guo et al.'s
     simulations.
 
     For more than `LAZY` slots the order of a round is only drawn as far as the round goes.

@@ -91,9 +91,8 @@ def simulate(
         Seconds between two heartbeats of a node. 0 or None: slots are offered as soon as they are free, to all nodes in
         random order.
     assign
-        `all`: a heartbeat fills all free slots of its node, one after another, until the policy declines one, as in
-        Hadoop
-        1. `one`: it starts at most one task of each kind.
+        `all`: a heartbeat fills all free slots of its node, one after another, until the policy declines one. This is
+        what Hadoop 1 does. `one`: it starts at most one task of each kind.
     slowstart
         The share of a job's maps that must have ended before its reduces are offered (Hadoop: 0.05; `observed`: 0).
     seed

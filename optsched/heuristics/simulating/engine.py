@@ -255,7 +255,6 @@ class Engine(Asked, Course):
     is driven: a `Stage`, or a problem that places maps and reduces. The policy starts over. If it has
     `appointments(instance)`, these are pairs of a microsecond and a node at which the node is offered, with or without
     a free slot, instead of heartbeats.
-    whether or not it has a free slot, and instead of heartbeats.
 
     Attributes
     ----------
@@ -435,7 +434,7 @@ class Engine(Asked, Course):
             self.tell_share(min(1.0, max(over, self._tasks_done / self._left)))
 
     def _map_ended(self, job: int) -> None:
-        """A job has one map less left: its reduces may be released, or end."""
+        """A job has one map fewer to run: its reduces may be released, or end."""
         self._maps_left[job] -= 1
         self._needed[job] -= 1
         if not self._maps_left[job] and job in self._late:

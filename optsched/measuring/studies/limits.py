@@ -52,10 +52,10 @@ class GapLimit:
     """How large a gap may be.
 
     `most` is a share of the reference, or with `absolute` a difference in the unit of the component, for references
-    that may be
-    0. `over` is `worst`, `mean`, `median`, or a quantile between 0 and 1 over the runs of a group; a quantile q ignores
-       the worst 1 - q of them. `component` is by default the first one that differs from the reference. With `frontier`
-       the gap is measured against the best at the run's own value of the other component, instead of the optimum.
+    of 0. `over` is `worst`, `mean`, `median`, or a quantile between 0 and 1 over the runs of a group; a quantile q
+    ignores the worst 1 - q of them. `component` is by default the first one that differs from the reference. With
+    `frontier` the gap is measured against the best at the run's own value of the other component, instead of the
+    optimum.
     """
 
     most: Number | float

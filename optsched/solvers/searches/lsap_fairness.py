@@ -85,8 +85,8 @@ class CappedNetwork:
         """The flow on each arc that uses the smallest step first, as much as possible (without steps that stay 0).
 
         The sets of tasks that can be placed together, with this limit off their data, are the independent sets of a
-        transversal matroid, and steps increase within a group. So the greedy choice is optimal: a maximum flow for all
-        smaller steps and one more never has to give anything back later.
+        transversal matroid, and steps increase within a group. So the greedy choice is optimal: what a maximum
+        flow adds for one step, after all smaller ones, is never given back.
         """
         whole = self.network
         inner, groups = np.flatnonzero(whole.tail > 0), np.array(list(self._group.values()), dtype=np.int64)
