@@ -121,7 +121,7 @@ def checked_program(problem: Any, before: tuple[Number, ...], around: Any = None
     """
     program: Program = problem.program(before)
     if not is_shipped(problem):
-        fault = fault_of(problem, before, samples(problem, around))
+        fault = fault_of(problem, before, samples(problem, around), around)
         if fault is not None:
             raise CertificateInvalid(f"{problem.name}: {fault}")
     return program

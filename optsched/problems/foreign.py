@@ -148,6 +148,9 @@ def hold(kind: type[Any], methods: Mapping[str, Read] = METHODS) -> None:
 def _guarded(method: Any, name: str, read: Read) -> Any:
     @functools.wraps(method)
     def guarded(owner: Any, *arguments: Any, **named: Any) -> Any:
+        outer = getattr(owner if isinstance(owner, type) else type(owner), name, None)
+        if callable(outer) and getattr(outer, "__func__", outer) is not guarded:  # asked by `super()`: not the answer
+            return method(owner, *arguments, **named)
         try:
             return read(owner, method(owner, *arguments, **named), *arguments, *named.values())
         except (OptschedError, MemoryError):

@@ -563,6 +563,8 @@ class Audit:
         limited = limit_unit(problem) if isinstance(problem, Limited) else None
         self._units = [limited or problem.program(before[:position]).unit for position in range(len(before))]
         self._searches = limited is not None and not before
+        #: The value of the best known decision in the first component; what is worse may be left out by some programs.
+        self.best: Number | None = None
         self._found: set[bytes] = set()
 
     def of_decision(self, decision: Any) -> str | None:
@@ -578,10 +580,12 @@ class Audit:
         if broken:
             lacks = f"the program does not have the feasible {self._noun} {in_ids(self.problem, decision)}"
             fault = f"{lacks}: by {self._kind}.values_of, {broken}; mend {self._call}, or values_of"
-            return None if due is None else fault
+            return None if due is None or self._may_lack(due) else fault
         cost = self._cost(values)
-        if due is not None and cost * self.program.unit > math.ceil(due * self.program.unit):
-            return self._other_cost(decision, due, cost, "values_of")
+        if due is not None:
+            most = due * self.program.unit
+            if cost * self.program.unit > (math.ceil(most) if self._searches else most):
+                return self._other_cost(decision, due, cost, "values_of")
         return self.of_values(values)
 
     def of_values(self, values: Ints) -> str | None:
@@ -604,6 +608,12 @@ class Audit:
             return self._other_cost(decision, worth, cost, "decision_of")
         return None
 
+    def _may_lack(self, due: Number) -> bool:
+        """Whether the program may leave out a decision of a value: one that is worse than the best, if it is known."""
+        if self.before or not self.problem.leaves_out_worse:
+            return False
+        return self.best is None or not self.problem.components[0].at_least(self.best, due)
+
     def _cost(self, values: Ints) -> Number:
         return exact(exact_product(self.program.numbers.objective, values), self.program.unit)
 
@@ -619,9 +629,13 @@ class Audit:
         return f"{costs}, and {cost} by {self._call} with {self._kind}.{by}; mend one of the three"
 
 
-def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any]) -> str | None:
-    """The first contradiction of a problem's program and its definition (`Audit`) in decisions, feasible or not."""
+def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any], best: Any = None) -> str | None:
+    """The first contradiction of a problem's program and its definition (`Audit`) in decisions, feasible or not.
+
+    `best`: the best known decision, if a program of the class may leave out what is worse (`leaves_out_worse`).
+    """
     audit = Audit(problem, before, problem.program(before))
+    audit.best = None if best is None else problem.evaluate(best)[0]
     return next(filter(None, map(audit.of_decision, decisions)), None)
 
 

@@ -23,7 +23,7 @@ from optsched.certificates.trees import Step, Tree
 from optsched.core.errors import CertificateInvalid, OutOfTime, ProblemFailed, SolverDisagreement
 from optsched.core.instance import Ints
 from optsched.core.results import Certificate, Number, Proof, Solution, Termination
-from optsched.problems.base import exact
+from optsched.problems.base import exact, exact_product, stated
 from optsched.problems.foreign import is_shipped
 from optsched.problems.programs import Audit, Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
@@ -77,7 +77,7 @@ def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = (
 def plain(problem: Any) -> Held:
     """Only the cheap bounds, which the checker knows."""
     first = problem.components[0]
-    bounds = [bound.value for bound in problem.cheap_bounds() if bound.component == first.name]
+    bounds = [bound.value for bound in stated(problem, "cheap_bounds", tuple)() if bound.component == first.name]
     sharpest = max(bounds, key=lambda value: first.sign * value, default=None)
     return None, () if sharpest is None else (Certificate(first.name, Proof.SOLVER, sharpest),)
 
@@ -136,7 +136,9 @@ class _Search:
     def best(self, before: tuple[Number, ...]) -> Found:
         """The best decision found of a program; it becomes the incumbent if it is better."""
         if before not in self._best:
-            arrays = self.call.route not in MODELS
+            # The first model of `Limited` counts the first component rounded up: it only says where to begin.
+            begins = isinstance(self.problem, Limited) and not before and not is_shipped(self.problem)
+            arrays = self.call.route not in MODELS or begins
             self._best[before] = self._by_arrays(before) if arrays else self._by_model(before)
         self.answer = self._best[before]
         self.incumbent = self.call.incumbent.better(self.incumbent, self.answer.decision)
@@ -230,7 +232,8 @@ class _ByLimits:
     def _least_limit(self) -> Number:
         """The least known value of the first component; once it is settled, a decision that attains it is held."""
         problem, low = self.problem, self._first_limit()
-        if self.search.call.route in MODELS:
+        by_model = self.search.call.route in MODELS and is_shipped(problem)
+        if by_model:
             bound = self.search.best(()).bound
             if bound is None or abs(bound) >= _ENDLESS:
                 return low
@@ -248,7 +251,7 @@ class _ByLimits:
                 return True if found.outcome.status is Termination.INFEASIBLE else None
             return False if self._first(found.decision) <= limit else None  # over the limit by tolerances
 
-        return self._least_but(low if self.search.call.route in MODELS else self._least_but(low, empty), excluded)
+        return self._least_but(low if by_model else self._least_but(low, empty), excluded)
 
     def _first(self, decision: Any) -> Number:
         """The first component of a decision, negated if more is better."""
@@ -278,8 +281,13 @@ class _ByLimits:
         """The least value of the first component that the relaxation and the cheap bounds leave."""
         problem, unit = self.problem, limit_unit(self.problem)
         name = problem.components[0].name
-        claims = [bound.value for bound in problem.cheap_bounds() if bound.component == name]
-        least = max(claim * unit for claim in (*claims, *(proof.claim for proof in self.search.known[:1])))
-        tree = root(self.search.program(()).numbers, self.search.profile, _LIMIT_SCALE).tree
+        claims = [bound.value for bound in stated(problem, "cheap_bounds", tuple)() if bound.component == name]
+        claims += [proof.claim for proof in self.search.known[:1]]
+        program = self.search.program(())
+        numbers = program.numbers  # its objective is at most the first component, rounded up
+        ends = np.where(numbers.objective > 0, numbers.lower, -numbers.upper)
+        loosest = exact(exact_product(np.abs(numbers.objective), ends) - 1, abs(program.unit))
+        least = max([loosest, *(claim * unit for claim in claims)])
+        tree = root(numbers, self.search.profile, _LIMIT_SCALE).tree
         first: Number = problem.value_from(least) if tree is None else problem.value_left(tree.multipliers[0], least)
         return first

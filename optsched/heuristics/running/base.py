@@ -16,6 +16,7 @@ import numpy as np
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, MissingField, UsageError
 from optsched.core.instance import KINDS, MAP, PENDING, Cluster, Floats, Ints, Ragged, Shuffle, Workload
+from optsched.core.placement import Placement
 from optsched.core.registry import SHIPPED
 from optsched.problems import PROBLEMS, problem_class
 from optsched.problems.base import Parameter, TaskProblem
@@ -197,11 +198,11 @@ def over_time() -> tuple[str, ...]:
 
 
 def takes_any_policy(name: str) -> bool:
-    """Whether a problem is another package's, and offers slots: then any policy can decide in it."""
+    """Whether a problem is another package's, decides placements, and offers slots: any policy can decide in it."""
     if any(name == entry.name for entry in SHIPPED) or name not in PROBLEMS:
         return False
     kind = PROBLEMS[name]
-    return issubclass(kind, TaskProblem) and kind.offered is not TaskProblem.offered
+    return issubclass(kind, TaskProblem) and kind.decided is Placement and kind.offered is not TaskProblem.offered
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,6 @@ class CheckArguments(TypedDict, total=False):
     baseline
         The path of a file: no run may be worse than recorded there.
     certify
-        Whether the reference must be proved by certificates, all of it (True), or except allowed kinds
         Whether certificates must prove the whole reference (True), or all of it except for allowed kinds
         (`["solver"]`).
     seeds
