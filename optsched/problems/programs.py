@@ -642,9 +642,9 @@ def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any],
 def samples(problem: Any, around: Any = None) -> Iterator[Any]:
     """Placements for checking a program: all of a small problem, else those on a walk through a large one.
 
-    Each step of the walk moves a task or swaps two. It is taken if the placement violates no more and costs no more, by
-    the problem's own definition. So a walk from an "optimum" finds what is better nearby, which a wrong program lacks.
-    The walk is the same each time. Some of its placements are infeasible.
+    Each step of the walk moves a task, swaps two, or rotates three. It is taken if the placement violates no more and
+    costs no more, by the problem's own definition. So a walk from an "optimum" finds what is better nearby, which a
+    wrong program lacks. The walk is the same each time. Some of its placements are infeasible.
 
     Parameters
     ----------
@@ -670,9 +670,8 @@ def samples(problem: Any, around: Any = None) -> Iterator[Any]:
     yield held
     for _ in range(_DRAWN):
         chosen = problem.nodes_of(held).copy()
-        first, second = rng.integers(0, tasks, 2)
-        swap = bool(rng.integers(2)) and chosen[first] != chosen[second]
-        chosen[first], chosen[second] = chosen[second], chosen[first] if swap else rng.integers(NONE, nodes)
+        moved = rng.choice(tasks, min(tasks, int(rng.integers(1, 4))), replace=False)
+        chosen[moved] = np.roll(chosen[moved], 1) if len(moved) > 1 else rng.integers(NONE, nodes)
         drawn = problem.placement(chosen)
         yield drawn
         if (found := rank(drawn)) <= least:

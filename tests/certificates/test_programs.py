@@ -22,7 +22,8 @@ from optsched.core.instance import Instance, Ints
 from optsched.core.results import Certificate, Number, Solution
 from optsched.instances.claim_files import claim_content, parse_claim
 from optsched.instances.files import from_document
-from optsched.problems import FlowCongestion, WorstGroup, flow_congestion
+from optsched.instances.generate import generate
+from optsched.problems import FlowCongestion, MinCostFlow, WorstGroup, flow_congestion
 from optsched.problems.programs import Program
 from optsched.testing.solutions import tampered
 
@@ -189,3 +190,20 @@ def test_programs_are_checked_as_far_as_bounds_are_attained(monkeypatch: pytest.
     for bound in ((None, None), (nodes - 1, None), (nodes, None), (nodes, local)):
         programs.check_programs(problem, solution.decision, bound)
     assert asked == [(), (), (), (nodes,)]
+
+
+class OwnFlow(MinCostFlow):
+    """A class of another package that decides flows."""
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        return super().program(before)
+
+
+def test_a_program_of_flows_is_compared_with_one_flow_only() -> None:
+    """Tests that what is proved over a program that no other decisions were compared with is but a claim."""
+    problem = OwnFlow(generate("min-cost-flow", 0))
+    solution = optsched.solve(problem)
+    assert solution.objective == optsched.solve(MinCostFlow(problem.instance)).objective
+    verdict = certify(problem, solution)
+    assert (verdict.valid, verdict.proved) == (True, False)
+    assert "the program of OwnFlow is compared with one flow only" in str(verdict)
