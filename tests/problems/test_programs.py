@@ -202,6 +202,21 @@ def test_a_wrong_program_is_found() -> None:
             assert expected in str(fault_of(problem, (), samples(problem, filled(problem))))
 
 
+class LeavingOut(Lacking):
+    """It says that its program may lack what is worse than the best."""
+
+    leaves_out_worse = True
+
+
+def test_a_program_may_leave_out_only_what_is_worse() -> None:
+    """Tests that a lacking decision is a fault of such a class only if it is as good as one that is known."""
+    problem = LeavingOut(posed(0).instance)
+    assert fault_of(problem, (), samples(problem)) is None
+    fault = fault_of(problem, (), samples(problem), filled(problem))
+    assert fault is not None
+    assert "the program does not have the feasible placement" in fault
+
+
 def filled(problem: Gathering) -> Placement:
     """The tasks on the first slots, which is feasible if there are enough."""
     slots: Ints = np.repeat(np.arange(len(problem.idle)), problem.idle)
