@@ -7,6 +7,7 @@ alternate. A way reads the instance's file (another tool: arrays that optsched p
 the solution of the default route is then certified from its file, in a process in which no solver can be imported.
 Seconds are of processor time, the least of all runs; `first` is the first time in a process, with what is imported and
 compiled then. `default` is `optsched solve`; its models by Pyomo and PuLP, and arrays for HiGHS, are the other routes.
+`shared program` is the way that all problems have in common: HiGHS by the exact program, then prices or a tree.
 
 The program fails, by name, where two ways have different optima, or a certificate does not hold.
 """

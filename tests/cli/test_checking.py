@@ -178,6 +178,10 @@ def test_baselines() -> None:
     with_more = path.read_bytes()
     assert check(TWO, "--update").exit_code == 0
     assert path.read_bytes() == with_more, "another file of checks, or a test, may have recorded the rest"
+    path.write_text("{")
+    broken = check(TWO, "--update")
+    assert (broken.exit_code, broken.stdout, path.read_text()) == (3, "", "{"), "before anything is measured"
+    assert "gaps/both.json: cannot be read as a baseline" in broken.stderr
 
 
 @pytest.mark.parametrize(

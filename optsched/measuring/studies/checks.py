@@ -240,9 +240,10 @@ class Check:
         for part in work:
             if self.limit is not None:
                 self.limit.check(part.problem)
-        compared = self.baseline is not None and not record and self.baseline.exists()
-        recorded = Baseline.read(self.baseline) if compared and self.baseline is not None else None
-        return Planned(self, tuple(work), record, recorded, recorder)
+        recorded = None
+        if self.baseline is not None and self.baseline.exists():
+            recorded = Baseline.read(self.baseline)  # also if it is recorded anew: its other runs are kept
+        return Planned(self, tuple(work), record, None if record else recorded, recorder)
 
 
 def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
