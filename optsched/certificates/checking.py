@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from optsched.certificates.programs import check_programs, program_proof
+from optsched.certificates import programs
 from optsched.core.brief import as_argument, several
 from optsched.core.errors import CertificateInvalid, OutOfTime, TooLarge
 from optsched.core.problem_record import imported
@@ -289,7 +289,7 @@ class _SolutionChecks(Checks):
         if not isinstance(problem, Problem):
             self.add(Claim(NOTHING, f"the program of {type(problem).__name__} is compared with one {self.noun} only"))
         try:
-            check_programs(problem, self.solution.decision, bound)
+            programs.check_programs(problem, self.solution.decision, bound)
         except CertificateInvalid as error:
             self.check("program", False, str(error))
 
@@ -477,7 +477,7 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
     """
     named = record_of(type(problem)).provers.get(str(certificate.kind))
     by_program = certificate.kind is Proof.DUAL and "before" in certificate.data and isinstance(problem, Programmed)
-    prove: Prover | None = program_proof if by_program else None if named is None else imported(named)
+    prove: Prover | None = programs.program_proof if by_program else None if named is None else imported(named)
     if prove is None:
         raise CertificateInvalid(f"{problem.name} has no proof of kind {certificate.kind}")
     try:

@@ -116,7 +116,7 @@ class InputError(OptschedError):
     ----------
     faults
         All faults found, in the order of their places.
-    Name of the file or object, which precedes each fault.
+    source
         Name of the file or object, put before each fault.
     """
 

@@ -72,8 +72,8 @@ def draw(
         - a problem over time: schedules as Gantt charts, with their values and gaps, and the optimum last;
         - a `Simulation` (and further ones on the same nodes): a Gantt chart of each;
         - a flow network, or a problem on one: with the flows;
-         - a frontier, a gap matrix, an explanation, the gaps of a study, the parts of one gap or several: their own
-           pictures.
+        - a frontier, a gap matrix, an explanation, the gaps of a study, the parts of one gap or several: their own
+          pictures.
     *placements
         Placements, schedules, solutions, reports, or heuristics (as `optsched.gap` takes them), which are run.
     seed, profile, time_limit
