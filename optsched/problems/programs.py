@@ -153,7 +153,7 @@ class Group:
     position: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """A program for one component of a problem.
 
@@ -180,7 +180,7 @@ class Program:
 
     whole = Renamed("numbers")
 
-    @property
+    @cached_property
     def names(self) -> list[list[str]]:
         """The name and the label of each variable, as certificates write them."""
         return [
