@@ -491,7 +491,7 @@ def parameters_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, dict[
     UsageError if a text is no assignment, or if no problem has such a parameter or accepts the value.
     """
     from optsched.problems import problem_class
-    from optsched.problems.base import resolve
+    from optsched.problems.parameters import resolve
 
     tables = {name: problem_class(name).parameter_table for name in names}
     values: dict[str, dict[str, Any]] = {name: {} for name in names}

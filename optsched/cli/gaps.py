@@ -159,7 +159,7 @@ def _decided(
     from optsched.heuristics.running.run import custom
     from optsched.measuring.studies.choices import Choice, groups_of
     from optsched.problems import problem_class
-    from optsched.problems.base import resolve
+    from optsched.problems.parameters import resolve
 
     groups = groups_of(sources)
     instances = [instance for group in groups for instance in group.instances]

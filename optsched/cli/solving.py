@@ -540,7 +540,7 @@ def _verdict(
     from optsched.certificates import Finding, Verdict
     from optsched.core.registry import package_of
     from optsched.problems import PROBLEMS, problem
-    from optsched.problems.base import resolve
+    from optsched.problems.parameters import resolve
     from optsched.problems.programs import Programmed
 
     if solution.instance_sha256 != instance.sha256:  # the problem may not even apply to another instance

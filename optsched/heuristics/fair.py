@@ -19,8 +19,9 @@ from optsched.core.placement import NONE, Placement
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Turn
 from optsched.heuristics.running.base import Event, Heuristic, Offer, View
 from optsched.heuristics.seen_costs import SeenCosts, all_stored, missing_sizes, sizes_parameter
-from optsched.problems.base import Parameter, Problem, choice, either, number
+from optsched.problems.base import Problem
 from optsched.problems.distances import cluster_places
+from optsched.problems.parameters import Parameter, choice, either, number
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
 from optsched.solvers.searches.transmission_stages import first_fit

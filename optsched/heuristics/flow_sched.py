@@ -14,9 +14,9 @@ from optsched.core.deadline import check
 from optsched.core.instance import KINDS, Floats, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.running.base import Heuristic
-from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
 from optsched.problems.flow_congestion import FlowCongestion
+from optsched.problems.parameters import Parameter, choice
 from optsched.solvers.searches.assignment import optimal_placement
 from optsched.solvers.searches.program_network import cheapest_flow
 

@@ -22,7 +22,7 @@ from optsched.core.decimals import decimal, total
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, MAP, PENDING, Ints, Ragged
 from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View
-from optsched.problems.base import Parameter, choice, either, number
+from optsched.problems.parameters import Parameter, choice, either, number
 
 
 def threshold(datacenters: int) -> Fraction | float:

@@ -23,8 +23,8 @@ from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Value
 from optsched.heuristics.running.base import Heuristic
-from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
+from optsched.problems.parameters import Parameter, choice, number
 from optsched.solvers.matching import Cover
 
 # Hadoop's round robin, and Fischer et al.'s algorithm -----------------------------------------------------------------

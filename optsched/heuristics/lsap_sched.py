@@ -20,8 +20,8 @@ from optsched.core.placement import NONE, Placement
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
 from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
-from optsched.problems.base import Parameter, choice, number
 from optsched.problems.fair_lsap import FairLsap
+from optsched.problems.parameters import Parameter, choice, number
 from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.searches.assignment import optimal_placement
 

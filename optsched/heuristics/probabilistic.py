@@ -19,8 +19,8 @@ from optsched.heuristics.running.base import Heuristic, Offer, View
 from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, drive
 from optsched.heuristics.seen_costs import SeenCosts, missing_distances, missing_sizes, sizes_parameter
 from optsched.problems import Problem
-from optsched.problems.base import Parameter, choice, either, number
 from optsched.problems.distances import hops_alone
+from optsched.problems.parameters import Parameter, choice, either, number
 
 __all__ = [
     "HEURISTICS",

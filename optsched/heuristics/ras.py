@@ -21,7 +21,8 @@ from optsched.core.placement import MICRO, NONE, Placement, microseconds
 from optsched.core.results import Number
 from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.running.course import WOKEN, Course, Ends, Service
-from optsched.problems.base import GRID, Parameter, choice, exact, number
+from optsched.problems.base import GRID, exact
+from optsched.problems.parameters import Parameter, choice, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
 from optsched.problems.utility_definition import Rooms
 

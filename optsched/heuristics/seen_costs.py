@@ -27,8 +27,9 @@ from optsched.core.instance import (
 )
 from optsched.core.placement import NONE
 from optsched.heuristics.running.base import View
-from optsched.problems.base import Parameter, TaskProblem, choice
+from optsched.problems.base import TaskProblem
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places, missing_topology
+from optsched.problems.parameters import Parameter, choice
 from optsched.problems.transmission_costs import SIZES, estimated_sizes, map_costs, seen_sizes
 
 # Costs of maps where distances are nested areas of nodes, without an entry for each map and node ----------------------

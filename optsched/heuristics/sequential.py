@@ -24,9 +24,10 @@ from optsched.core.results import Limit, Number
 from optsched.heuristics.fair import positions_of, with_reduces
 from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
-from optsched.problems.base import Parameter, Problem, choice, number, on_grid
+from optsched.problems.base import Problem, on_grid
 from optsched.problems.counted_places import TaskClasses
 from optsched.problems.distances import distances
+from optsched.problems.parameters import Parameter, choice, number
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_costs import estimated_sizes
 from optsched.problems.transmission_maps import TransmissionMaps

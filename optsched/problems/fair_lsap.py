@@ -22,7 +22,8 @@ from optsched.core.instance import MAP, PENDING, RUNNING, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import LevelledProblem, Pool
-from optsched.problems.base import GRID, Parameter, choice, either, exact_sum, number
+from optsched.problems.base import GRID, exact_sum
+from optsched.problems.parameters import Parameter, choice, either, number
 from optsched.problems.programs import Programmed
 
 

@@ -18,9 +18,10 @@ from optsched.core.errors import Fault
 from optsched.core.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import TabledProblem
-from optsched.problems.base import GRID, Parameter, either, number, on_grid, pending_of, sequence, switch
+from optsched.problems.base import GRID, on_grid, pending_of
 from optsched.problems.counted_places import TaskClasses
 from optsched.problems.demands import task_rates
+from optsched.problems.parameters import Parameter, either, number, sequence, switch
 from optsched.problems.programs import Programmed
 
 

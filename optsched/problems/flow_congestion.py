@@ -23,20 +23,11 @@ from optsched.core.errors import Fault, InputError, TooLarge
 from optsched.core.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.base import (
-    GRID,
-    Parameter,
-    Problem,
-    choice,
-    exact,
-    on_grid,
-    overfull,
-    pending_of,
-    switch,
-)
+from optsched.problems.base import GRID, Problem, exact, on_grid, overfull, pending_of
 from optsched.problems.counted_places import TaskClasses
 from optsched.problems.demands import task_rates
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
+from optsched.problems.parameters import Parameter, choice, switch
 from optsched.problems.programs import Builder, Members, Program, Programmed
 
 #: The most patterns that are listed for all distinct nodes, and the most numbers in all lists.

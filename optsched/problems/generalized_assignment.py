@@ -24,9 +24,10 @@ from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
+from optsched.problems.base import OwnCosts, exact, exact_product
 from optsched.problems.counted_places import CountedPlaces, Places, TaskClasses, enter_columns
 from optsched.problems.demands import capacity_units, demand_fault
+from optsched.problems.parameters import Parameter, choice
 from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.relaxations import Box
 

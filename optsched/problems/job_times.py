@@ -15,7 +15,8 @@ from optsched.core.errors import Fault
 from optsched.core.instance import FINISHED, KINDS, Instance, Ints
 from optsched.core.placement import MICRO, Schedule
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
-from optsched.problems.base import Parameter, choice, exact
+from optsched.problems.base import exact
+from optsched.problems.parameters import Parameter, choice
 from optsched.problems.schedule_bounds import fluid_ends, work_by_job
 from optsched.problems.schedule_program import Goal, TimedProblem, job_labels
 from optsched.problems.service_times import NEVER

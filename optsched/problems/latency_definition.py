@@ -21,7 +21,8 @@ from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
+from optsched.problems.base import OwnCosts, Problem, exact_sum
+from optsched.problems.parameters import Parameter, number, resolve
 
 #: The most mixes of local and remote tasks that are tried for the one that fills a server best.
 _MOST_MIXES = 1000

@@ -9,7 +9,7 @@ from optsched.core.errors import Fault
 from optsched.core.instance import Instance
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import LevelledProblem
-from optsched.problems.base import Parameter, number, sequence
+from optsched.problems.parameters import Parameter, number, sequence
 from optsched.problems.programs import Programmed
 
 

@@ -20,9 +20,10 @@ from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
-from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
+from optsched.problems.base import OwnCosts, exact, exact_product
 from optsched.problems.counted_places import enter_places, enter_steps, filled
 from optsched.problems.fair_lsap import Groups, missing_groups
+from optsched.problems.parameters import Parameter, choice
 from optsched.problems.programs import Builder, Program, Programmed
 
 #: The most units of all costs of a program; and of a distance of 1, if a common denominator is too large.

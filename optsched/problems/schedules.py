@@ -22,8 +22,9 @@ from optsched.core.errors import Fault, InputError, expect
 from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import NONE, Schedule, microseconds, seconds
 from optsched.core.results import Number, Violation
-from optsched.problems.base import Parameter, TaskProblem, choice, number, sequence
+from optsched.problems.base import TaskProblem
 from optsched.problems.distances import missing_topology
+from optsched.problems.parameters import Parameter, choice, number, sequence
 from optsched.problems.service_times import NEVER, ServiceTimes, level_times, missing_times, transfer_times, untimed
 
 

@@ -25,8 +25,9 @@ from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, MAP, REDUCE, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.base import Parameter, Problem, choice, exact, overfull
+from optsched.problems.base import Problem, exact, overfull
 from optsched.problems.counted_places import TaskClasses
+from optsched.problems.parameters import Parameter, choice
 from optsched.problems.programs import Builder, Label, Members, Program, Programmed
 from optsched.problems.relaxations import Box
 from optsched.problems.traffic_jobs import Bundle, Exchanging, Job, Sent, across, common_grid, sent_by_job

@@ -19,8 +19,9 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.processes.limits import refuse_beyond
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.assignment import BYTES_A_PAIR
-from optsched.problems.base import OwnCosts, Parameter, exact, exact_product, exact_sum, overfull, switch
+from optsched.problems.base import OwnCosts, exact, exact_product, exact_sum, overfull
 from optsched.problems.counted_places import CountedPlaces, Places, TaskClasses, enter_places
+from optsched.problems.parameters import Parameter, switch
 from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
 

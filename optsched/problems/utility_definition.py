@@ -31,8 +31,9 @@ from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
+from optsched.problems.base import GRID, Problem, exact, on_grid
 from optsched.problems.demands import capacity_units, demand_fault, demands_of
+from optsched.problems.parameters import Parameter, choice, number
 
 
 def required_maps(pending: int, map_time: float, goal: float, now: float) -> int:

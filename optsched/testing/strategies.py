@@ -29,7 +29,7 @@ from optsched.instances.generate import FAMILIES, generate
 from optsched.measuring.mining.documents import Document, numbered_anew, without
 from optsched.measuring.mining.walking import hard_shapes
 from optsched.problems import AnyProblem
-from optsched.problems.base import resolve
+from optsched.problems.parameters import resolve
 
 try:
     from hypothesis import note, reject

@@ -28,8 +28,9 @@ from optsched.measuring.gaps import gap
 from optsched.models import module, names
 from optsched.problems import PROBLEMS, Flow, GeneralizedAssignment, Latency, Lsap, problem_class
 from optsched.problems.assignment import LevelledProblem, Pool, TabledProblem
-from optsched.problems.base import Parameter, Problem, number
+from optsched.problems.base import Problem
 from optsched.problems.counted_places import TaskClasses
+from optsched.problems.parameters import Parameter, number
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
 from optsched.solvers.searches.assignment import network_of, solve_assignment
 from optsched.solvers.searches.enumeration import best_placement

@@ -16,7 +16,7 @@ from optsched.heuristics.running.base import Heuristic, table_row
 from optsched.heuristics.running.run import run_heuristic
 from optsched.measuring.gaps import Reference, gap_of
 from optsched.problems import PROBLEMS, Problem
-from optsched.problems.base import resolve
+from optsched.problems.parameters import resolve
 from optsched.solvers.searches.enumeration import best_placement
 
 #: Numbers that parameters of heuristics refuse; none takes a text that is no number or name.

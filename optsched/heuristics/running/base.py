@@ -19,7 +19,8 @@ from optsched.core.instance import KINDS, MAP, PENDING, Cluster, Floats, Ints, R
 from optsched.core.placement import Placement
 from optsched.core.registry import SHIPPED
 from optsched.problems import PROBLEMS, problem_class
-from optsched.problems.base import Parameter, TaskProblem
+from optsched.problems.base import TaskProblem
+from optsched.problems.parameters import Parameter
 
 #: A status that only views have: the task has arrived but may not start yet, such as a reduce while too few maps of its
 #: job have ended.

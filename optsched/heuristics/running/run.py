@@ -52,7 +52,8 @@ from optsched.heuristics.running.driver import (
 )
 from optsched.heuristics.running.known import posed_on
 from optsched.problems import PROBLEMS
-from optsched.problems.base import Parameter, TaskProblem, number, resolve
+from optsched.problems.base import TaskProblem
+from optsched.problems.parameters import Parameter, number, resolve
 
 #: The types of decisions made elsewhere.
 _DECIDED = (Placement, Schedule, Solution, Mapping)

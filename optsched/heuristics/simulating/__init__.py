@@ -29,7 +29,8 @@ from optsched.heuristics.simulating.engine import Engine, Loss, Rules, Stage, lo
 from optsched.heuristics.simulating.every_round import SOLVE, EveryRound, Following
 from optsched.heuristics.simulating.services import SERVICES, Levels, Recorded, Transfer, service_named
 from optsched.heuristics.simulating.simulation import Simulation
-from optsched.problems.base import HOW_TO_LOAD, number
+from optsched.problems.base import HOW_TO_LOAD
+from optsched.problems.parameters import number
 from optsched.problems.schedules import ScheduleProblem
 
 __all__ = [

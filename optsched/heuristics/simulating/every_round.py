@@ -18,7 +18,7 @@ from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.running.base import HELD, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.running.run import run_heuristic, values_in_force
 from optsched.problems import Problem, problem_class
-from optsched.problems.base import Parameter, number, resolve
+from optsched.problems.parameters import Parameter, number, resolve
 
 __all__ = [
     "EveryRound",

@@ -21,8 +21,8 @@ from optsched.core.instance import FINISHED, MAP, RUNNING, Cluster, Floats, Inst
 from optsched.core.placement import MICRO, microseconds
 from optsched.heuristics.running.course import WAKE, Ends, Progress, Service
 from optsched.heuristics.simulating.services import Levels, Shuffling, place_of, unplaced
-from optsched.problems.base import Parameter, choice, resolve
 from optsched.problems.demands import demands_of, task_rates
+from optsched.problems.parameters import Parameter, choice, resolve
 
 __all__ = [
     "Rates",

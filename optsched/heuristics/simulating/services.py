@@ -16,7 +16,7 @@ from optsched.core.errors import Fault, MissingField
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle
 from optsched.core.placement import NONE, microseconds
 from optsched.heuristics.running.course import Ends, Progress, Service
-from optsched.problems.base import Parameter, choice, number, resolve, sequence
+from optsched.problems.parameters import Parameter, choice, number, resolve, sequence
 from optsched.problems.service_times import Apart, computing, level_times, missing_times, moved, transfer_times, untimed
 
 __all__ = [

@@ -33,7 +33,7 @@ from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer
 from optsched.measuring.printing import interval
 from optsched.measuring.studies.choices import parted
 from optsched.problems import problem, problem_class
-from optsched.problems.base import resolve
+from optsched.problems.parameters import resolve
 
 Judge = Callable[[Check, int], Finding]
 Asked = Callable[[str], Any]

@@ -53,7 +53,7 @@ from optsched.measuring.studies.choices import Choice, chosen, parted, seeds_of,
 from optsched.measuring.studies.limits import differing
 from optsched.measuring.studies.runs import check_served
 from optsched.problems import problem_class
-from optsched.problems.base import resolve
+from optsched.problems.parameters import resolve
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["Find", "Statement", "check_free", "default_name", "is_broken", "margin", "mine", "statement"]

@@ -20,7 +20,7 @@ from optsched.heuristics.running.run import of_run, users_own
 from optsched.instances.documents.storing import SUFFIXES
 from optsched.instances.files import load
 from optsched.instances.library import NETWORK, fitting
-from optsched.problems.base import resolve
+from optsched.problems.parameters import resolve
 
 #: The default seeds of a heuristic; only the first if it draws no random numbers.
 SEEDS = range(10)

@@ -43,7 +43,8 @@ from optsched.measuring.printing import canonical
 from optsched.measuring.studies.choices import Choice, Source, groups_of, seeds_of
 from optsched.measuring.studies.runs import Refused, not_noted, plan
 from optsched.measuring.studies.study_files import MEASURED, AboveZero, AtLeastZero, Rule, Text, tables_of
-from optsched.problems.base import TaskProblem, resolve
+from optsched.problems.base import TaskProblem
+from optsched.problems.parameters import resolve
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 #: This package, whose version has the digest of all its modules.

@@ -8,7 +8,7 @@ import pytest
 from optsched.core.errors import UsageError
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Ragged, Workload
 from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View, table_row
-from optsched.problems.base import Parameter
+from optsched.problems.parameters import Parameter
 
 
 def own(**changes: Any) -> Heuristic:
