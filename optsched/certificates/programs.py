@@ -20,7 +20,8 @@ from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.foreign import is_shipped
-from optsched.problems.programs import Limited, Program, fault_of, limit_unit, samples
+from optsched.problems.program_audit import fault_of, samples
+from optsched.problems.programs import Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
 
 #: More units than any value has.

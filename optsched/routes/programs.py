@@ -25,7 +25,8 @@ from optsched.core.instance import Ints
 from optsched.core.results import Certificate, Number, Proof, Solution, Termination
 from optsched.problems.base import exact, exact_product, stated
 from optsched.problems.foreign import is_shipped
-from optsched.problems.programs import Audit, Limited, Program, limit_unit
+from optsched.problems.program_audit import Audit
+from optsched.problems.programs import Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
 from optsched.routes.call import Call, Found, Held, proof_of, quick_answer
 from optsched.routes.listing import MODELS

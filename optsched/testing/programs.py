@@ -24,7 +24,8 @@ from optsched.instances.files import from_document
 from optsched.instances.generate import FAMILIES, generate
 from optsched.instances.importers.libraries import import_dimacs
 from optsched.problems import Problem, network_problem
-from optsched.problems.programs import Audit, Limited, Programmed, fault_of, limit_unit, samples
+from optsched.problems.program_audit import Audit, fault_of, samples
+from optsched.problems.programs import Limited, Programmed, limit_unit
 from optsched.routes import solve
 from optsched.testing.contract import (
     Case,
