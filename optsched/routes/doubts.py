@@ -10,26 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-
-import numpy as np
+from itertools import islice
 
 from optsched.certificates import Enumerated, Verdict, certify
 from optsched.core.errors import InputError, OutOfTime, TooLarge, UsageError
-from optsched.core.instance import Ints
-from optsched.core.placement import NONE, Placement
+from optsched.core.placement import Placement
 from optsched.core.problem_record import imported
 from optsched.core.registry import record_of
-from optsched.core.results import Decision, Frontier, Solution
+from optsched.core.results import Decision, Frontier, Solution, Value
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import TaskProblem, expect_problem
+from optsched.problems.program_audit import samples
 
 __all__ = ["FEW", "MANY", "enumerated", "examine", "quick_decisions"]
 
 #: Larger instances are left to the solver: heuristics would take longer than the check is worth.
 _MOST_TASKS = 1000
 
-#: The most placements that the search around the best one visits; or the most tasks times placements, if that is fewer.
-_LOOKS, _LOOKS_BY_TASKS = 2000, 40_000
+#: The most tasks times placements that the walk from the best placement visits.
+_LOOKS_BY_TASKS = 40_000
 
 #: All placements are tried if there are at most this many: to check a solver's claim; to examine anybody's claim.
 FEW, MANY = 2000, 200_000
@@ -119,13 +118,13 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
     problem
         What to decide.
     start
-        A feasible decision that is known already; the search around the best one may begin there.
+        A feasible decision that is known already; the walk may begin there.
 
     Returns
     -------
     dict
-        From some heuristics, a greedy packing, and a search that moves single tasks and swaps pairs. For a network: any
-        flow. Empty if the problem is too large for that, or nothing was found.
+        From some heuristics, a greedy packing, and a walk from the best of them (`samples`). For a network: any flow.
+        Empty if the problem is too large for that, or nothing was found.
 
     Examples
     --------
@@ -137,6 +136,10 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
     """
     if isinstance(problem, TaskProblem) and len(problem.tasks) > _MOST_TASKS:
         return {}
+
+    def worth(decision: Decision) -> Value:
+        return problem.minimised(problem.evaluate(decision))
+
     try:
         found = dict(_rivals(problem))
         if not isinstance(problem, Problem):
@@ -144,8 +147,9 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
         held = [entry for entry in (*found.values(), start) if isinstance(entry, Placement)]
         held = [entry for entry in held if not problem.violations(entry)]
         if held and len(problem.tasks):
-            best = min(held, key=lambda entry: problem.minimised(problem.evaluate(entry)))
-            found["local search"] = _improved(problem, best)
+            best = min(held, key=worth)
+            walk = islice(samples(problem, best), _LOOKS_BY_TASKS // len(problem.tasks))
+            found["local search"] = min((best, *(entry for entry in walk if not problem.violations(entry))), key=worth)
     except OutOfTime:
         return {}
     return found
@@ -165,41 +169,3 @@ def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
                 found, label = run(problem, name).decision, name
         if found is not None and not problem.violations(found):
             yield label, found
-
-
-def _improved(problem: Problem, placement: Placement) -> Placement:
-    """A placement that no single move or swap improves, or the best one when the visits are used up."""
-    rng = np.random.default_rng(0)
-    nodes = problem.nodes_of(placement).copy()
-    value = problem.minimised(problem.evaluate(placement))
-    looks = min(_LOOKS, _LOOKS_BY_TASKS // len(nodes))
-    better = True
-    while better:
-        better = False
-        for trial in _neighbours(problem, nodes, rng):
-            looks -= 1
-            if looks < 0:
-                return problem.placement(nodes)
-            candidate = problem.placement(trial)
-            if problem.violations(candidate):
-                continue
-            worth = problem.minimised(problem.evaluate(candidate))
-            if worth < value:
-                nodes, value, better = trial, worth, True
-                break
-    return problem.placement(nodes)
-
-
-def _neighbours(problem: Problem, nodes: Ints, rng: np.random.Generator) -> Iterator[Ints]:
-    """Every placement that differs by one task's node, or by two tasks that change places, in random order."""
-    tasks, hosts = len(nodes), range(NONE, len(problem.instance.cluster))
-    moves = [(task, host, NONE) for task in range(tasks) for host in hosts if host != nodes[task]]
-    swaps = [(a, int(nodes[b]), b) for a in range(tasks) for b in range(a) if nodes[a] != nodes[b]]
-    every = moves + swaps
-    for position in rng.permutation(len(every)).tolist():
-        task, host, other = every[position]
-        trial = nodes.copy()
-        if other != NONE:
-            trial[other] = nodes[task]
-        trial[task] = host
-        yield trial
