@@ -67,7 +67,7 @@ from optsched.testing.contract import Case, columns, number_of_decisions
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
-from large_engines import large_engines
+from engines import large_engines
 from oracles.documents import drawn as drawn_document
 
 #: What is not degenerate; so many in a row of a problem's instances, before one of each degenerate kind.

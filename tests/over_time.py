@@ -1,20 +1,23 @@
-"""Instances of the problems over time, drawn or by hand: arrivals, reduces, transfers, jobs alone and their optima."""
+"""Problems over time: arrivals, reduces, transfers, jobs alone, and their optima; services without the engine."""
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
+import pytest
 import strategies
 from oracles.documents import drawn
-from replica_instances import small
+from small_problems import small
 
 from optsched.core.errors import MissingField
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.core.results import Number
+from optsched.heuristics.running.course import WAKE, Service
 from optsched.instances.generate import generate
 from optsched.problems.job_times import JobTimes
 from optsched.problems.latency import Latency
@@ -202,3 +205,42 @@ def before(problem: Any, stage: str) -> tuple[ScheduleSearch, Callable[[], None]
             return search, step
         step()
     raise LookupError(stage)
+
+
+def seeds(few: int, many: int) -> list[Any]:
+    """The first few of many seeds, and the others in the thorough suite."""
+    return [*range(few), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(few, many))]
+
+
+_END, _WOKEN, _START = range(3)
+
+
+def driven(service: Service, instance: Instance, starts: Iterable[tuple[int, int, int]]) -> dict[int, int]:
+    """When each task ends, of those that start as (microsecond, task, node) say; it looks at no snapshot."""
+    service.prepare(instance)
+    heap = [(time, _START, task, node) for time, task, node in starts]
+    heapify(heap)
+    due: dict[int, int] = {}
+    ends: dict[int, int] = {}
+
+    def take(answer: Iterable[tuple[int, int]], now: int) -> None:
+        for task, end in answer:
+            assert isinstance(end, int)
+            assert end >= now
+            assert task not in ends
+            if due.get(task) != end:
+                due[task] = end
+                heappush(heap, (end, _WOKEN if task == WAKE else _END, task, 0))
+
+    while heap:
+        time, what, task, node = heappop(heap)
+        if what == _START:
+            take(service.started(task, node, time), time)
+        elif due.get(task) == time:
+            del due[task]
+            if what == _WOKEN:
+                take(service.woken(time), time)
+            else:
+                ends[task] = time
+                take(service.ended(task, time), time)
+    return ends

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from replica_instances import small
+from small_problems import small
 
 from optsched.certificates import certify
 from optsched.core.errors import InputError, SolverDisagreement, TooLarge, UsageError

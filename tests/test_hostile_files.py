@@ -7,9 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foreign_files import ASSIGN, DIMACS, GAP, NODES, QUEUES, SLS, SWIM, noun
-from hostile_files import HOSTILE_WORDS, changed_bytes, hostile, told_of
-from instance_documents import FULL, NETWORK
+from input_files import (
+    ASSIGN,
+    DIMACS,
+    GAP,
+    HOSTILE_WORDS,
+    NODES,
+    QUEUES,
+    SLS,
+    SWIM,
+    changed_bytes,
+    hostile,
+    noun,
+    told_of,
+)
+from strategies import FULL, NETWORK
 
 from optsched.core.errors import printable
 from optsched.core.instance import Cluster, Instance, Workload

@@ -7,8 +7,8 @@ from typing import Any
 import highspy
 import numpy as np
 import pytest
+from engines import clock_of_looks
 from small_problems import NAMES, small_problem
-from stopping import clock_of_looks
 
 from optsched.certificates import certify
 from optsched.core.deadline import deadline

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lsap_fairness_instances import SMALL
-from proved_solutions import LSAP, SOLVED, with_data
+from small_problems import FAIRNESS as SMALL
+from solutions import LSAP, SOLVED, with_data
 from strategies import problems
 
 from optsched.certificates import certify, proved_bound

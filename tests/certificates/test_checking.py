@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proved_solutions import LATENCY, LSAP, SOLVED
 from small_problems import small_problem
+from solutions import LATENCY, LSAP, SOLVED
 
 from optsched.certificates import Claim, Enumerated, Finding, certify, proved_bound
 from optsched.core.deadline import check, deadline

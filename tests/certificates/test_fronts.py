@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from traffic_instances import posed
+from small_problems import traffic as posed
 
 import optsched
 from optsched.certificates import Enumerated, certify

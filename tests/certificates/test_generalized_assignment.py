@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generalized_assignment_instances import ODD, SMALL, enumerated, posed, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_problems import ODD, enumerated
+from small_problems import ONE_PLACE as SMALL
+from small_problems import generalized_assignment as posed
+from strategies import problems
 
 from optsched.certificates import capacity_tree_certificate, generalized_assignment_certificate, proved_bound
 from optsched.certificates.trees import Branch, Step, Tree
@@ -27,7 +30,7 @@ def test_prices_prove_no_more_than_is_true() -> None:
     assert huge.price_bound(np.array([[2**52, 0]]), 2**20) == 2**50
 
 
-@given(problems(), st.data())
+@given(problems("generalized-assignment"), st.data())
 @settings(max_examples=50)
 def test_any_prices_bound(problem: GeneralizedAssignment, data: st.DataObject) -> None:
     """Tests weak duality: whatever the prices and their scale, the bound is not beyond the enumerated optimum."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from proved_solutions import LATENCY, SOLVED, with_data
 from small_problems import pareto_front
+from solutions import LATENCY, SOLVED, with_data
 from strategies import problems
 
 from optsched.certificates import Verdict, certify, proved_bound

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from min_cost_flow_instances import SMALL, posed
+from small_problems import FLOWS as SMALL
+from small_problems import min_cost_flow as posed
 
 from optsched.certificates import certify, min_cost_flow_certificate, proved_bound
 from optsched.certificates.min_cost_flow import limitless_cycle

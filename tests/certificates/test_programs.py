@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from programmed import Gathering
 from programmed import posed as gathering
-from worst_group_instances import ONE_SLOT, RACKS, posed
+from small_problems import ONE_SLOT, RACKS
+from small_problems import worst_group as posed
 
 import optsched
 from optsched.certificates import certify, programs, proved_bound

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_problems import EMPTY_TRAFFIC as EMPTY
 from small_problems import pareto_front
-from traffic_instances import EMPTY, bound_at, posed, problems
+from small_problems import traffic as posed
+from small_problems import traffic_bound as bound_at
+from strategies import problems
 
 from optsched.certificates import certify, load_certificate, proved_bound, traffic_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
@@ -121,7 +124,7 @@ def test_proofs_of_the_load() -> None:
         proved_bound(EMPTY, replace(traffic_certificate(EMPTY, free), component="load"))
 
 
-@given(problems(), st.data())
+@given(problems("traffic"), st.data())
 @settings(max_examples=40)
 def test_any_prices_bound(problem: Traffic, data: st.DataObject) -> None:
     """Tests weak duality: whatever prices, scale and limit, the bound is not beyond the enumerated optimum."""

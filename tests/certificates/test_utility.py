@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from utility_instances import SWAPS, problems
+from small_problems import SWAPS
+from strategies import problems
 
 from optsched.certificates import proved_bound, utilisation_certificate, utility_certificate
 from optsched.core.errors import CertificateInvalid
@@ -43,7 +44,7 @@ def test_prices_by_hand() -> None:
     assert SWAPS.utilisation_bound(2 * GRID, none, none, 2**21) == SWAPS.utilisation_bound(GRID, none, none, 1)
 
 
-@given(problems(), st.data())
+@given(problems("utility"), st.data())
 def test_any_prices_bound(problem: Utility, data: st.DataObject) -> None:
     """Tests weak duality: whatever the prices and their scale, the bounds are not below the enumerated optimum."""
     best = best_placement(problem)

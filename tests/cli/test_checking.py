@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run, stderr, stdout
-from stopping import interrupted as press
+from engines import interrupted as press
 
 from optsched.measuring.mining import BUDGET, MOST
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from command_line import answer, run, small, stderr, stdout
-from stopping import interrupted
-from traffic_instances import posed
+from engines import interrupted
+from small_problems import traffic as posed
 
 import optsched
 from optsched.core.resources import code_version

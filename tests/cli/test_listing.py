@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 from command_line import ENVIRONMENT, PROGRAM, answer, commands, run, stderr, stdout, within
-from stopping import interrupted
+from engines import interrupted
 
 import optsched
 from optsched.cli.listing import LISTS, checks, pages

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run, small, stderr, stdout
-from stopping import interrupted as press
+from engines import interrupted as press
 
 from optsched.cli.output import collected, records
 from optsched.core.errors import HeuristicFailed

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_line import answer, run, small, solved, stderr, stdout
 from readers import by_highs
-from traffic_instances import posed
+from small_problems import traffic as posed
 
 import optsched
 from optsched import routes

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from click.testing import Result
 from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run, stderr, stdout
-from stopping import interrupted as press
+from engines import interrupted as press
 from sweeps import InProcess, count
 
 from optsched.core.processes import Outcome, Status

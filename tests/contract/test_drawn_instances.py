@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from large_engines import THRESHOLDS, force
+from engines import THRESHOLDS, force
 from oracles.documents import drawn
 
 import optsched

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hostile_files import cut
+from input_files import cut
 
 from optsched.core.errors import InputError
 from optsched.core.instance import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run, small
-from foreign_files import QUEUES
+from input_files import QUEUES
 
 from optsched.core.errors import InputError
 from optsched.core.kinds import SWEEP, kind_of, kind_of_file, read_toml

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import networkx as nx
 import numpy as np
 import pytest
-from hostile_files import cut
+from input_files import cut
 
 from optsched.core.errors import InputError
 from optsched.core.network import UNBOUNDED, FlowNetwork, negative_cycle

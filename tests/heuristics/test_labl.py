@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from replica_instances import latency_at_scale, small
+from small_problems import latency_at_scale, small
 
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics import HEURISTICS, run

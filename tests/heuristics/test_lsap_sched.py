@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from replica_instances import small
 from scipy.optimize import linear_sum_assignment
+from small_problems import small
 
 from optsched.core.errors import MissingField
 from optsched.core.instance import FINISHED, PENDING, Cluster, Instance, Ragged, State, Workload

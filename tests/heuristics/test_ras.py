@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from utility_instances import SWAPS, posed, snapshot, utilities
+from small_problems import SWAPS
+from small_problems import utility as posed
+from small_problems import utility_snapshot as snapshot
+from strategies import utilities
 
 from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE, Ints

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_files import cut
+from input_files import cut
 
 import optsched
 from optsched.core.arrays import ById

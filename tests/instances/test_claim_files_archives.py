@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hostile_files import cut
+from input_files import cut
 
 import optsched
 from optsched.core.arrays import ById, Chosen, plain

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hostile_files import outcome
 from hypothesis import given, settings
-from instance_documents import FULL, NETWORK, documents, network_documents
+from input_files import outcome
+from strategies import FULL, NETWORK, documents, network_documents
 
 from optsched.core.errors import InputError, printable
 from optsched.core.instance import Cluster, Instance, Workload

@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hostile_files import cut
 from hypothesis import given, settings
-from instance_documents import FULL, NETWORK, documents
+from input_files import cut
+from strategies import FULL, NETWORK, documents
 
 import optsched
 from optsched.core.errors import InputError, UsageError

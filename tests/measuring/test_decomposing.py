@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from over_time import arriving, document
-from replica_instances import small
+from small_problems import small
 
 import optsched
 from optsched.core.errors import HeuristicFailed, UsageError

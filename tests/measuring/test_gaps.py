@@ -4,11 +4,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import generalized_assignment_instances as generalized
 import numpy as np
 import pytest
-from replica_instances import FIGURE_2, small
-from small_problems import small_problem
+from small_problems import FIGURE_2, ONE_PLACE, generalized_assignment, small, small_problem
 from transmission_instances import example
 
 from optsched import Placement, generate
@@ -32,11 +30,11 @@ def answer(nodes: list[int | None]) -> object:
 
 def test_nothing_feasible() -> None:
     """Tests why nothing is feasible, in words: what is plain, a proof, or a solver's word; None where something is."""
-    crowded = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
-    stranded = generalized.posed([[1], [1]], {"weight": [[2], [4]]}, {"weight": [3]})
+    crowded = generalized_assignment([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
+    stranded = generalized_assignment([[1], [1]], {"weight": [[2], [4]]}, {"weight": [3]})
     found = solve(crowded)
     word = Reference(crowded, solution=replace(found, certificates=()))
-    references = [Reference(crowded, solution=found), word, Reference(stranded), Reference(generalized.SMALL)]
+    references = [Reference(crowded, solution=found), word, Reference(stranded), Reference(ONE_PLACE)]
     assert [reference.infeasible for reference in references] == [
         "proof: combinatorial",
         "proof: solver",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from replica_instances import small
 from report_records import record
+from small_problems import small
 
 from optsched import gap, generate, load
 from optsched.core.errors import InputError, MissingField, UsageError

@@ -9,8 +9,7 @@ import pulp
 import pyomo.environ as pyo
 import pytest
 from readers import PULP_3
-from replica_instances import instance_of
-from small_problems import small_problem
+from small_problems import instance_of, small_problem
 
 import optsched
 from optsched import generate, models, solve

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
-from replica_instances import instance_of
+from small_problems import instance_of
 
 from optsched.core.errors import TooLarge, UsageError
 from optsched.instances.generate import generate

@@ -8,19 +8,17 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 import pytest
-from generalized_assignment_instances import ODD
-from generalized_assignment_instances import posed as packed
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from min_cost_flow_instances import posed as network
 from over_time import proved
 from programmed import posed as gathering
-from replica_instances import instance_of, racked
-from traffic_instances import EMPTY
-from traffic_instances import posed as sent
+from small_problems import EMPTY_TRAFFIC as EMPTY
+from small_problems import ODD, ONE_SLOT, SWAPS, instance_of, racked
+from small_problems import generalized_assignment as packed
+from small_problems import min_cost_flow as network
+from small_problems import traffic as sent
+from small_problems import utility as posed
 from transmission_instances import example, rich
-from utility_instances import SWAPS, posed
-from worst_group_instances import ONE_SLOT
 
 from optsched import Termination, generate, models, solve
 from optsched.core.errors import TooLarge, UsageError

@@ -7,7 +7,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from programmed import Gathering
-from replica_instances import instance_of
+from small_problems import instance_of
 
 import optsched
 from optsched import models

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from replica_instances import racked
+from small_problems import racked
 
 from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload

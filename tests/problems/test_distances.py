@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nested_instances import nested
+from strategies import nested
 from transmission_instances import DISTANCES
 
 from optsched.core.errors import InputError, MissingField

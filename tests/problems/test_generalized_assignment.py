@@ -5,9 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from generalized_assignment_instances import ODD, SMALL, posed, problems
 from hypothesis import given
 from hypothesis import strategies as st
+from small_problems import ODD
+from small_problems import ONE_PLACE as SMALL
+from small_problems import generalized_assignment as posed
+from strategies import problems
 
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import Cluster, Instance, Ints, Pairs, Workload
@@ -118,7 +121,7 @@ def test_knapsacks_against_enumeration() -> None:
                 assert filled.including[task, node] == min(total for total, chosen in sets if task in chosen)
 
 
-@given(problems(), st.data())
+@given(problems("generalized-assignment"), st.data())
 def test_any_prices_bound_any_box(problem: GeneralizedAssignment, data: st.DataObject) -> None:
     """Tests that no prices prove more of a box than its best placement costs, or leave out one below the limit."""
     if not len(problem.tasks):

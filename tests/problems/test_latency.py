@@ -1,7 +1,7 @@
 """`latency`: what its program has for servers that are loaded beyond the limit."""
 
 import pytest
-from replica_instances import small
+from small_problems import small
 
 from optsched.problems import Latency
 from optsched.problems.programs import Program

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from replica_instances import small
-from small_problems import pareto_front
+from small_problems import pareto_front, small
 
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.results import Bound

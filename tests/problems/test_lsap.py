@@ -1,7 +1,7 @@
 """`lsap`: the cost of each pair by its level."""
 
 import numpy as np
-from replica_instances import racked
+from small_problems import racked
 
 
 def test_levels() -> None:

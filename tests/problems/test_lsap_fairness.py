@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lsap_fairness_instances import SMALL, posed
+from small_problems import FAIRNESS as SMALL
+from small_problems import lsap_fairness as posed
 from small_problems import pareto_front
 from strategies import problems
 

@@ -1,7 +1,8 @@
 """`min-cost-flow`: value, feasibility, exact totals, cheap bounds and solution files."""
 
 import pytest
-from min_cost_flow_instances import SMALL, posed
+from small_problems import FLOWS as SMALL
+from small_problems import min_cost_flow as posed
 
 from optsched.certificates import certify
 from optsched.core.network import UNBOUNDED

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import pareto_front
-from traffic_instances import bound_at, posed, problems
+from small_problems import traffic as posed
+from small_problems import traffic_bound as bound_at
+from strategies import problems
 
 from optsched.certificates import certify
 from optsched.core.placement import Placement
@@ -82,7 +84,7 @@ def test_locality_counts() -> None:
 # Agreement ---------------------------------------------------------------------------------------------------------
 
 
-@given(problems(capacity="none"))
+@given(problems("traffic", capacity="none"))
 def test_together_is_no_restriction_without_capacities(problem: Traffic) -> None:
     """Tests Sharmilarani et al., note 9: without capacities, and with equal shares, reduces of a job stay together."""
     workload = replace(problem.instance.workload, shuffle=None)
@@ -95,7 +97,7 @@ def test_together_is_no_restriction_without_capacities(problem: Traffic) -> None
 # The exact program, and what prices of slots leave of it -------------------------------------------------------------
 
 
-@given(problems(), st.data())
+@given(problems("traffic"), st.data())
 def test_what_prices_leave(problem: Traffic, data: st.DataObject) -> None:
     """Tests that placements with less traffic than a target cause what is proved of them, and are not left out."""
     count = len(problem.datacenters)

@@ -3,7 +3,9 @@
 from fractions import Fraction
 
 import pytest
-from traffic_instances import EMPTY, NAN, posed
+from small_problems import EMPTY_TRAFFIC as EMPTY
+from small_problems import NAN
+from small_problems import traffic as posed
 
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import FINISHED, PENDING, Cluster, Instance, Shuffle, Workload

@@ -1,10 +1,10 @@
 """`transmission-maps`: Shen et al.'s map costs, classes, routes and proofs, against enumeration."""
 
-import nested_instances
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import nested_maps
 from transmission_instances import DISTANCES
 
 from optsched.certificates.checking import proved_bound
@@ -46,7 +46,7 @@ def test_costs_that_are_not_exact(size: float) -> None:
         posed([size, 1.0], [[0], [1]], [1, 1, 1, 1])
 
 
-@given(nested_instances.posed(), st.data())
+@given(nested_maps(), st.data())
 def test_levels_are_the_table(instance: Instance, data: st.DataObject) -> None:
     """Tests that costs by level are those of the table, and that bounds by prices are the same by either."""
     by_level, by_table = TransmissionMaps(instance), ByTable(instance)
@@ -62,7 +62,7 @@ def test_levels_are_the_table(instance: Instance, data: st.DataObject) -> None:
     assert by_level.price_bound(task, prices, pool) == by_table.price_bound(task, prices, pool)
 
 
-@given(nested_instances.posed())
+@given(nested_maps())
 def test_network_of_areas(instance: Instance) -> None:
     """Tests that the network of areas, by HiGHS and by networkx, has the table's optimum, with prices that prove it."""
     problem = TransmissionMaps(instance)

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from utility_instances import posed
+from small_problems import utility as posed
 
 from optsched.core.results import Violation
 from optsched.routes import solve

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from utility_instances import SWAPS, posed, utilities
+from small_problems import SWAPS
+from small_problems import utility as posed
+from strategies import utilities
 
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import REDUCE, Cluster, Instance, Workload

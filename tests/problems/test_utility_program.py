@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from utility_instances import SWAPS, no_prices, posed, problems
+from small_problems import SWAPS, no_prices
+from small_problems import utility as posed
+from strategies import problems
 
 from optsched.core.instance import Ints
 from optsched.problems import Utility, knapsack, utility_program
@@ -65,7 +67,7 @@ def test_fixed_reduces() -> None:
         }
 
 
-@given(problems(tasks=4, nodes=2))
+@given(problems("utility", tasks=4, nodes=2))
 @settings(max_examples=10)
 def test_the_next_value_is_above_and_skips_none(problem: Utility) -> None:
     """Tests that the next value that may be is above a placement's, and is no more than the next placement's."""
@@ -99,7 +101,7 @@ def every_placement(problem: Utility) -> list[tuple[list[int], int, Ints]]:
 
 
 @given(
-    problems(tasks=4).filter(lambda problem: len(problem.jobs) > 0),
+    problems("utility", tasks=4).filter(lambda problem: len(problem.jobs) > 0),
     st.integers(1, 5),
     st.lists(st.integers(-(2**21), 2**21), min_size=6, max_size=6),
 )

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worst_group_instances import ONE_SLOT, RACKS, posed, problems
+from small_problems import ONE_SLOT, RACKS
+from small_problems import worst_group as posed
+from strategies import problems
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import RUNNING, Cluster, Instance, Workload
@@ -61,7 +63,7 @@ def test_costs_go_in_steps() -> None:
     assert (free.least, free.steps) == ([0], [1])
 
 
-@given(problems())
+@given(problems("worst-group"))
 def test_every_cost_is_one_of_the_steps(problem: WorstGroup) -> None:
     """Tests that whatever a placement costs a group is its least cost and whole steps."""
     for _, nodes in judged(problem):
@@ -75,7 +77,7 @@ def test_every_cost_is_one_of_the_steps(problem: WorstGroup) -> None:
 
 
 @settings(max_examples=12)
-@given(problems())
+@given(problems("worst-group"))
 def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
     """Tests each placement in the program within its own mean and one above, and back: it costs no more."""
     posed_at = cache(problem.program)
@@ -109,7 +111,7 @@ def test_how_many_pay_the_cost_at_the_data_is_open() -> None:
     assert far.tolist() == [12, 12]
 
 
-@given(problems(), st.data())
+@given(problems("worst-group"), st.data())
 def test_any_multipliers_leave_a_value_that_nothing_is_below(problem: WorstGroup, data: st.DataObject) -> None:
     """Tests drawn prices of the rows, and those of the linear relaxation, against every placement."""
     least, _ = min(value for value, _ in judged(problem))

@@ -1,8 +1,8 @@
 """The engines of the assignment problems: which one is taken, what limits and interrupts leave, what they refuse."""
 
 import pytest
-from replica_instances import FIGURE_2
-from stopping import interrupted
+from engines import interrupted
+from small_problems import FIGURE_2
 
 from optsched import Termination, UsageError, certify, generate, solve
 from optsched.core.registry import record

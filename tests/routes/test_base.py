@@ -1,9 +1,7 @@
 """`optsched.routes.base`: what modules of routes of other packages find there, and enumeration as a route."""
 
-import min_cost_flow_instances
 import pytest
-from replica_instances import FIGURE_2, small
-from small_problems import NAMES, small_problem
+from small_problems import FIGURE_2, FLOWS, NAMES, small, small_problem
 
 from optsched.core import results
 from optsched.core.errors import UsageError
@@ -48,9 +46,9 @@ def test_flows_are_not_enumerated() -> None:
     """Tests that it is the route of any problem that places tasks, and of none that decides a flow."""
     assert base.routes(Lsap(FIGURE_2)) == base.ROUTES == ("brute-force", "pyomo", "pulp")
     assert base.routes(Lsap(small([[0]] * 30, [1] * 29))) == ("pyomo", "pulp", "brute-force")
-    assert base.routes(min_cost_flow_instances.SMALL) == MODELS
+    assert base.routes(FLOWS) == MODELS
     with pytest.raises(UsageError, match="min-cost-flow has no routes, and it decides a flow"):
-        base.routes(Unlisted(min_cost_flow_instances.SMALL.instance))
+        base.routes(Unlisted(FLOWS.instance))
 
 
 @pytest.mark.parametrize("route", MODELS)

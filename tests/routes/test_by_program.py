@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from worst_group_instances import ONE_SLOT, posed
+from small_problems import ONE_SLOT
+from small_problems import worst_group as posed
 
 import optsched
 from optsched import Limit, Proof, Termination, certify, generate

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-import generalized_assignment_instances as generalized
 import pytest
+from small_problems import generalized_assignment as packed
 
 import optsched
 from optsched import Certificate, Limit, Proof, Solution, Termination, certify
@@ -24,7 +24,7 @@ from optsched.solvers.profiles import Profile
 
 def test_infeasible_beside_a_feasible_start_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a solver's word that nothing fits is not believed against a placement that does."""
-    posed = generalized.posed([[1]], {"weight": [[2]]}, {"weight": [5]})
+    posed = packed([[1]], {"weight": [[2]]}, {"weight": [5]})
     assert solve(posed, start=["n0"]).objective == (1,)
     honest = call_module.solver_of("pyomo")
 
@@ -67,7 +67,7 @@ def test_what_needs_no_search_is_quick(beyond: float, seconds: float, monkeypatc
 
 PACKING = optsched.problem("latency", "examples/packing")
 #: Two tasks of which each fits beside none.
-CROWDED = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
+CROWDED = packed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
 
 
 class Module:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generalized_assignment_instances import SMALL, posed
+from small_problems import ONE_PLACE as SMALL
+from small_problems import generalized_assignment as posed
 
 from optsched import Limit, Termination, certify
 from optsched.core.errors import OutOfTime, SolverDisagreement

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from replica_instances import FIGURE_2, small
+from small_problems import FIGURE_2, small
 
 from optsched import Limit, Proof, Solution, Termination, UsageError, bounds, certify, frontier, generate, solve
 from optsched.problems import Latency, Lsap

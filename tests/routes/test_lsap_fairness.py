@@ -4,16 +4,33 @@ import itertools
 from fractions import Fraction
 
 import pytest
+from engines import interrupted
 from hypothesis import given
-from lsap_fairness_instances import SMALL, check_points, posed
+from small_problems import FAIRNESS as SMALL
+from small_problems import lsap_fairness as posed
 from small_problems import pareto_front
-from stopping import interrupted
 from strategies import problems
 
 from optsched import Limit, Proof, certify, generate
+from optsched.certificates import proved_bound
+from optsched.core.results import FrontierPoint
 from optsched.problems import LsapFairness
 from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.searches.lsap_fairness import CappedNetwork
+
+
+def check_points(problem: LsapFairness, points: tuple[FrontierPoint, ...]) -> None:
+    """Every point is worth what it says, its distance is proved, and no fewer tasks off their data give as little."""
+    for before, point in zip((None, *points), points, strict=False):
+        assert problem.evaluate(point.placement) == point.objective
+        earlier, distance = point.certificates
+        assert point.certificate is Proof.DUAL
+        assert proved_bound(problem, distance, point.objective) == point.objective[1] == distance.claim
+        if before is None:
+            assert proved_bound(problem, earlier) == point.objective[0] == earlier.claim
+        else:
+            fewer = point.objective[0] - 1, point.objective[1]
+            assert proved_bound(problem, earlier, fewer) > point.objective[1]
 
 
 @given(problems("lsap-fairness"))

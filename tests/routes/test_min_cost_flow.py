@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from min_cost_flow_instances import SMALL, posed
-from stopping import interrupted
+from engines import interrupted
+from small_problems import FLOWS as SMALL
+from small_problems import min_cost_flow as posed
 
 from optsched import Limit, Proof, Termination, certify, generate, load
 from optsched.core.errors import SolverDisagreement, TooLarge, UsageError

@@ -5,17 +5,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import generalized_assignment_instances
 import pytest
 import strategies
-import traffic_instances
 import transmission_instances
-import utility_instances
-from agreement import check_routes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replica_instances import FIGURE_2
-from small_problems import NAMES, small_problem
+from small_problems import FIGURE_2, NAMES, small_problem
+from solutions import check_routes
 
 import optsched
 from optsched import Limit, Placement, Proof, Termination, UsageError, generate
@@ -92,9 +88,9 @@ DRAWN: dict[str, tuple[st.SearchStrategy[Any], int, dict[str, Proof]]] = {
     ),
     "transmission": (transmission_instances.problems("transmission"), 40, {"search": Proof.COMBINATORIAL}),
     "flow-congestion": (strategies.problems("flow-congestion"), 60, {}),
-    "generalized-assignment": (generalized_assignment_instances.problems(), 120, {}),
-    "utility": (utility_instances.problems(), 40, {}),
-    "traffic": (traffic_instances.problems(), 40, {}),
+    "generalized-assignment": (strategies.problems("generalized-assignment"), 120, {}),
+    "utility": (strategies.problems("utility"), 40, {}),
+    "traffic": (strategies.problems("traffic"), 40, {}),
 }
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from traffic_instances import posed
+from small_problems import traffic as posed
 
 from optsched import Termination, frontier, solve
 from optsched.certificates import certify, no_room_certificate

@@ -4,7 +4,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from agreement import check_routes
+from solutions import check_routes
 from transmission_instances import drawn, enlarged, example, rich
 
 from optsched import Limit, Proof, Termination, UsageError, certify

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from utility_instances import posed
+from small_problems import utility as posed
 
 from optsched import UsageError, solve
 from optsched.problems.base import GRID

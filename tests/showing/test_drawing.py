@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as drawing
-from instance_documents import documents, network_documents
 from pictured import ODD, odd, outside, racked, texts
+from strategies import documents, network_documents
 
 import optsched
 from optsched.core.errors import UsageError

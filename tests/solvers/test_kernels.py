@@ -5,7 +5,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from large_engines import plain
+from engines import plain
 
 from optsched.problems.generalized_assignment import fill
 from optsched.solvers import networks as engine

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import ints
 from hypothesis import given
 from hypothesis import strategies as st
-from large_engines import ints
 
 from optsched.core.arrays import Ragged
 from optsched.core.deadline import deadline

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import KERNELS, ints, plain
 from hypothesis import given
 from hypothesis import strategies as st
-from large_engines import KERNELS, ints, plain
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge, UsageError

@@ -5,9 +5,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from engines import KERNELS, ints, plain
 from hypothesis import given
 from hypothesis import strategies as st
-from large_engines import KERNELS, ints, plain
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, UsageError

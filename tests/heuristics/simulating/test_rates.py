@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from driven_services import driven, seeds
+from over_time import driven, seeds
 from policy_cases import FIRST
 
 from optsched.core.errors import MissingField, UsageError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from driven_services import driven, seeds
+from over_time import driven, seeds
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from driven_services import driven, seeds
-from over_time import FORMS, fetching
+from over_time import FORMS, driven, fetching, seeds
 from policy_cases import answering
 
 from optsched.core.errors import MissingField, UsageError

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instance_documents import FULL
+from strategies import FULL
 
 from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Workload

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hostile_files import cut, told_of
-from instance_documents import FULL, NETWORK
+from input_files import cut, told_of
+from strategies import FULL, NETWORK
 
 from optsched.core.decimals import spelled
 from optsched.core.errors import Fault, InputError

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 from hypothesis import given, settings
-from instance_documents import FULL, documents
+from strategies import FULL, documents
 
 from optsched.instances.documents.format import SCHEMAS, InstanceDocument, NetworkDocument, schema, schema_text
 from optsched.instances.files import from_document, to_document

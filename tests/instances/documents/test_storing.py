@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hostile_files import changed_bytes, outcome, told_of
-from instance_documents import FULL, NETWORK
+from input_files import changed_bytes, outcome, told_of
+from strategies import FULL, NETWORK
 
 from optsched.core.errors import InputError
 from optsched.instances.documents.storing import GrowingFile, write_whole

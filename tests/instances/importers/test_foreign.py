@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foreign_files import NODES, SLS, faults
+from input_files import NODES, SLS, faults
 
 from optsched.instances.importers.foreign import (
     LARGEST,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from command_line import run
-from foreign_files import ASSIGN, DIMACS, GAP, SLS, SWIM, noun
+from input_files import ASSIGN, DIMACS, GAP, SLS, SWIM, noun
 
 from optsched.certificates import certify
 from optsched.core.errors import OptschedError, UsageError

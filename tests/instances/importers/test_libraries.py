@@ -5,8 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foreign_files import ASSIGN, DIMACS, GAP, faults, noun
-from hostile_files import cut
+from input_files import ASSIGN, DIMACS, GAP, cut, faults, noun
 
 from optsched.core.errors import UsageError
 from optsched.core.network import FlowNetwork

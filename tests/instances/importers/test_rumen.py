@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from foreign_files import faults
+from input_files import faults
 from scipy.optimize import linear_sum_assignment
 
 from optsched.core.errors import InputError, UsageError

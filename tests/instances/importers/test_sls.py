@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foreign_files import NODES, QUEUES, SLS, faults, noun
-from hostile_files import cut
+from input_files import NODES, QUEUES, SLS, cut, faults, noun
 
 from optsched.core.errors import UsageError
 from optsched.instances.importers.sls import import_sls

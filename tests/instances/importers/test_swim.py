@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from foreign_files import SWIM, faults, noun
-from hostile_files import cut
+from input_files import SWIM, cut, faults, noun
 
 from optsched.core.errors import UsageError
 from optsched.heuristics.simulating import simulate

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from replica_instances import small
+from small_problems import small
 
 from optsched import Placement, generate, solve
 from optsched.core.instance import Cluster, Instance, Pairs, Workload

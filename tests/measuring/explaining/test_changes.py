@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generalized_assignment_instances import posed
-from replica_instances import small
+from small_problems import generalized_assignment as posed
+from small_problems import small
 
 import optsched
 from optsched import Placement, UsageError, generate, solve

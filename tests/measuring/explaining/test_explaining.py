@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from replica_instances import small
-from small_problems import SWAPPED, wrong_way
+from small_problems import SWAPPED, small, wrong_way
 
 import optsched
 from optsched import Placement, explain, generate, solve

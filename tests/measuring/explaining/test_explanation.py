@@ -3,8 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-from replica_instances import small
-from small_problems import SWAPPED, wrong_way
+from small_problems import SWAPPED, small, wrong_way
 
 import optsched
 from optsched import explain, generate

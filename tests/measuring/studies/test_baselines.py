@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from replica_instances import small
+from small_problems import small
 
 from optsched import InputError, Instance
 from optsched.measuring.records import Run

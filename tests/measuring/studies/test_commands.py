@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from command_line import answer, run
-from replica_instances import small
 from report_records import Study, record
+from small_problems import small
 
 import optsched
 from optsched import Family, Instance

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from replica_instances import small
+from small_problems import small
 
 from optsched import GapReports, Instance, UsageError
 from optsched.measuring.records import Run

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import run
-from replica_instances import small
 from report_records import record
+from small_problems import small
 
 from optsched import Limit, Proof, Termination, frontier, generate, solve, study
 from optsched.core.instance import Cluster, Instance, Ragged, Workload

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replica_instances import FIGURE_2
+from small_problems import FIGURE_2
 from strategies import problems
 
 import optsched

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generalized_assignment_instances import enumerated, posed
+from small_problems import enumerated
+from small_problems import generalized_assignment as posed
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import generalized_assignment_instances as generalized
 import pytest
 import strategies
-import utility_instances
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import schedules as oracles
 from over_time import Text, whole
-from replica_instances import small
+from small_problems import generalized_assignment, small
 
 import optsched
 from optsched.core.errors import TooLarge, UsageError
@@ -31,8 +29,8 @@ from optsched.solvers.searches.enumeration import best_decision, best_placement,
         strategies.problems("flow-congestion", weights="literal", scale="rate_in").filter(
             lambda problem: (len(problem.instance.cluster) + 1) ** len(problem.tasks) <= 300
         ),
-        utility_instances.problems(tasks=5, nodes=2),
-        generalized.problems(),
+        strategies.problems("utility", tasks=5, nodes=2),
+        strategies.problems("generalized-assignment"),
     )
 )
 def test_counts_are_enough(problem: Problem) -> None:
@@ -50,15 +48,15 @@ def test_first_of_equal_placements_is_kept() -> None:
 
 def test_nothing_feasible_has_no_best() -> None:
     """Tests two tasks that each take the whole of the only node, and no task at all, which is feasible."""
-    assert best_placement(generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})) is None
-    value, nodes = best_placement(generalized.posed([])) or ((), [0])
+    assert best_placement(generalized_assignment([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})) is None
+    value, nodes = best_placement(generalized_assignment([])) or ((), [0])
     assert (value, list(nodes)) == ((0,), [])
 
 
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        (generalized.posed([[1, 2]] * 40), r"2\^40 placements; it takes up to 5,000,000, of up to 100 tasks"),
+        (generalized_assignment([[1, 2]] * 40), r"2\^40 placements; it takes up to 5,000,000, of up to 100 tasks"),
         (Lsap(small([[0]] * 30, [1] * 29)), r"30\^30 placements"),
         (Latency(small([[0]] * 30, [1] * 29)), r"29\^30 placements"),
         (Latency(small([[0]] * 101, [1])), r"1\^101 placements"),

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from generalized_assignment_instances import SMALL, posed
+from small_problems import ONE_PLACE as SMALL
+from small_problems import generalized_assignment as posed
 
 from optsched import Proof, Termination, certify, solve
 from optsched.core.deadline import deadline

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from replica_instances import small
-from small_problems import pareto_front
+from small_problems import pareto_front, small
 from strategies import posed as drawn
 
 from optsched import frontier, generate

@@ -1,7 +1,7 @@
 """Capped flows of `lsap-fairness`: they check themselves, and prices of what is not the fairest prove less."""
 
 import pytest
-from lsap_fairness_instances import SMALL
+from small_problems import FAIRNESS as SMALL
 
 from optsched import generate, solve
 from optsched.core.errors import SolverDisagreement

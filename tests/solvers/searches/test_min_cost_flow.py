@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from min_cost_flow_instances import SMALL
+from small_problems import FLOWS as SMALL
 
 from optsched import Termination, certify, solve
 from optsched.core.errors import SolverDisagreement

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from engines import plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from large_engines import plain
-from replica_instances import FIGURE_2
+from small_problems import FIGURE_2
 from strategies import problems
 from transmission_instances import problems as small_maps
 

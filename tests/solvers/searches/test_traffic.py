@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stopping import clock_of_looks
-from traffic_instances import EMPTY, posed
+from engines import clock_of_looks
+from small_problems import EMPTY_TRAFFIC as EMPTY
+from small_problems import traffic as posed
 
 from optsched import Limit, Proof, Termination, frontier, generate, solve
 from optsched.certificates import certify, proved_bound

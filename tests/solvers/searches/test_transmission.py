@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agreement import check_routes
-from stopping import clock_of_looks
+from engines import clock_of_looks
+from solutions import check_routes
 from transmission_instances import drawn, enlarged, example, rich
 
 from optsched import InputError, Limit, Termination, certify, solve

@@ -4,9 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from engines import interrupted
 from hypothesis import given, settings
-from stopping import interrupted
-from utility_instances import SWAPS, no_prices, posed, problems
+from small_problems import SWAPS, no_prices
+from small_problems import utility as posed
+from strategies import problems
 
 from optsched import Limit, Proof, Termination, certify, generate, solve
 from optsched.core.errors import OutOfTime, SolverDisagreement
@@ -20,7 +22,7 @@ from optsched.solvers.searches.enumeration import best_placement, judged
 from optsched.solvers.searches.utility import UtilitySearch, best_patterns, most_utilisation
 
 
-@given(problems())
+@given(problems("utility"))
 def test_patterns(problem: Utility) -> None:
     """Tests that best patterns fit and are worth the exact knapsack, and that maximal ones are all of them."""
     items = problem.items
@@ -153,7 +155,7 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
     assert problem.evaluate(again) == problem.evaluate(best)
 
 
-@given(problems(tasks=5, nodes=2, reduces="free"))
+@given(problems("utility", tasks=5, nodes=2, reduces="free"))
 @settings(max_examples=25)
 def test_utilisation_against_enumeration(problem: Utility) -> None:
     """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""

@@ -1,12 +1,13 @@
-"""The engines for large inputs, forced onto small ones: with loops that numba compiles, or the same loops as Python."""
+"""What tests do to engines: force those for large inputs onto small ones, press Ctrl-C, move the clock by looks."""
 
 import importlib.util
+import itertools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ THRESHOLDS = {
     "optsched.solvers.matching": ("COMPILED_PAIRS", "COMPILED_TASKS"),
     "optsched.solvers.networks": ("FEW_ARCS",),
 }
+
 
 #: The module of loops that engines import once they take them.
 KERNELS = "optsched.solvers.kernels"
@@ -86,3 +88,17 @@ def large_engines(interpreted: bool) -> Iterator[Any]:
 
             patched.setattr(matching, "_compiled", taken)
         yield used
+
+
+def interrupted(*_: Any, **__: Any) -> NoReturn:
+    """Ctrl-C comes, whatever was asked."""
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def clock_of_looks() -> Iterator[None]:
+    """The clock of deadlines shows how often it was looked at: a limit of 3 ends the fourth look."""
+    clock = itertools.count()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("optsched.core.deadline.time", SimpleNamespace(monotonic=lambda: next(clock)))
+        yield
