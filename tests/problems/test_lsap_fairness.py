@@ -14,7 +14,7 @@ from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import NONE
 from optsched.problems import LsapFairness
-from optsched.problems.programs import fault_of, samples
+from optsched.problems.program_audit import fault_of, samples
 from optsched.routes import solve
 
 
