@@ -157,11 +157,8 @@ def at_end(text: Callable[[list[Any]], str]) -> Texts:
     return lambda entries: map(text, [list(entries)])
 
 
-def records(form: str, fields: Sequence[str] | None, record: Callable[[Any], Mapping[str, Any]]) -> Texts:
-    """A record of each entry, as CSV with these columns or as a list in JSON; what there is at the end is valid.
-
-    Without `fields` the columns are the fields of every record; if there is no record, there is no header.
-    """
+def records(form: str, fields: Sequence[str], record: Callable[[Any], Mapping[str, Any]]) -> Texts:
+    """A record of each entry, as CSV with these columns or as a list in JSON; what there is at the end is valid."""
 
     def texts(entries: Iterable[Any]) -> Iterator[str]:
         count = 0
@@ -181,7 +178,7 @@ def records(form: str, fields: Sequence[str] | None, record: Callable[[Any], Map
 
     def end(count: int) -> str:
         if form == "csv":
-            return "" if count or fields is None else to_csv([], fields)
+            return "" if count else to_csv([], fields)
         return "\n]\n" if count else "[]\n"
 
     return texts

@@ -354,11 +354,13 @@ def _texts(out: arguments.Out, instances: Sequence[Instance], notes: Notes) -> T
         heads = ("instance", "policy") if len(instances) > 1 else ("policy",)
         return at_end(partial(_table, out.page, heads))
 
+    from optsched.heuristics.simulating.simulation import RECORD_FIELDS
+
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
         return {"version": code_version(), **run.record_of(), "notes": notes.recorded(run.instance.name, "")}
 
-    return records(out.form, None, record)
+    return records(out.form, ("version", *RECORD_FIELDS, "notes"), record)
 
 
 #: Fields of a record in seconds, by their headings in a table.

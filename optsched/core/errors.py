@@ -246,7 +246,7 @@ def nearest(name: Any, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []
     if close:
         return f'did you mean "{close[0]}"?'
-    return "known: " + ", ".join(known) if known else "none is known"
+    return "known: " + ", ".join(dict.fromkeys(known)) if known else "none is known"
 
 
 def expect_known(name: Any, known: Collection[str], otherwise: str) -> None:

@@ -84,7 +84,9 @@ def record(name: str) -> Record:
     'optsched.problems.latency:Latency'
     """
     if not isinstance(name, str):
-        raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(records()))}")
+        posing = isinstance(name, type) and hasattr(name, "objective")
+        mend = f"pose it by {name.__name__}(instance)" if posing else nearest(name, list(records()))
+        raise UsageError(f"a problem is named by a text, not by {described(name)}; {mend}")
     if name not in records():
         known = [part.strip() for part in name.split(",")]
         mend = "give --problem once for each (Python: a list)" if len(known) > 1 and known[0] in records() else ""

@@ -288,8 +288,17 @@ class Builder:
         over: str = "",
         doc: str = "",
     ) -> Ints:
-        """Add a family of rows without entries. Returns their numbers."""
-        return self._add(self._rows, {"row_lower": lower, "row_upper": upper}, name, labels, over, doc)
+        """Add a family of rows without entries. Returns their numbers.
+
+        ValueError also if a lower bound is over its upper bound.
+        """
+        found = self._add(self._rows, {"row_lower": lower, "row_upper": upper}, name, labels, over, doc)
+        least, most = (self._numbers[key][-1] for key in ("row_lower", "row_upper"))
+        if (least > most).any():
+            at = int((least > most).argmax())
+            bounds = f"{labels[at]!r} has lower={least[at]} over upper={most[at]}"
+            raise ValueError(f'Builder.rows("{name}"): {bounds}, which nothing fits; swap them, or leave one out')
+        return found
 
     def columns(self, name: str, labels: Sequence[Label], **options: Any) -> dict[Label, int]:
         """As `variables`; returns the columns by their labels."""

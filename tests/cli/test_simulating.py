@@ -248,6 +248,14 @@ def test_services_that_break_their_contract(day: Path, own: str, service: str, c
     assert "Traceback" not in said
 
 
+def test_bug_no_header_where_no_run_ends(day: Path, own: str) -> None:
+    """Tests that CSV without a run has the header that it has with one."""
+    asked = ("simulate", str(day), "--policy", "fifo", "--heartbeat", "0", "--format", "csv")
+    head = stdout(*asked).splitlines()[:1]
+    assert run(*asked, "--service", f"{own}:Breaks").stdout.splitlines() == head
+    assert head == [f"version,{','.join(simulate(load(day), 'fifo').record_of())},notes"]
+
+
 def test_limits_of_a_run(day: Path, own: str, tmp_path: Path) -> None:
     """Tests that a run that takes too long or too much has no row, and that the others are as without limits."""
     words = ("simulate", str(day), "--policy", "fifo", "--format", "json")

@@ -63,6 +63,7 @@ def test_what_is_shown_of_a_long_text() -> None:
         ("flwo", ["lsap", "flow"], 'did you mean "flow"?'),
         ("zzz", ["lsap", "flow"], "known: lsap, flow"),
         (3, ["lsap", "flow"], "known: lsap, flow"),
+        ("zzz", ["a", "a"], "known: a"),
         (None, [], "none is known"),
         ("lsap", [], "none is known"),
     ],

@@ -26,7 +26,7 @@ from optsched.core.results import Bound, Certificate, Component, Proof, Sense, V
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import gap
 from optsched.models import module, names
-from optsched.problems import PROBLEMS, Flow, GeneralizedAssignment, Latency, Lsap, problem_class
+from optsched.problems import PROBLEMS, Flow, GeneralizedAssignment, Latency, Lsap, problem, problem_class
 from optsched.problems.assignment import LevelledProblem, Pool, TabledProblem
 from optsched.problems.base import Problem
 from optsched.problems.counted_places import TaskClasses
@@ -49,6 +49,14 @@ def three_tasks() -> Instance:
             group_ids=["small", "large"],
         ),
     )
+
+
+def test_a_class_instead_of_a_name() -> None:
+    """Tests that the message on a class in place of a name says how to pose it, for problems alone."""
+    with pytest.raises(UsageError, match=r"not by the class Lsap; pose it by Lsap\(instance\)"):
+        problem(Lsap, three_tasks())  # type: ignore[call-overload]
+    with pytest.raises(UsageError, match="not by the class dict; known: lsap"):
+        record(dict)  # type: ignore[arg-type]
 
 
 def test_bug_subclass_had_a_false_optimum_with_a_certificate() -> None:

@@ -59,6 +59,10 @@ TWO = [("a",), ("b",)]
             lambda b: b.variables("x", TWO, upper=[1, 2, 3]),
             r"upper has the shape \(3,\); give one for each of 2 labels",
         ),
+        (
+            lambda b: b.rows("x", TWO, lower=[0, 5], upper=3),
+            r'rows\("x"\): .* has lower=5 over upper=3, which nothing fits; swap them, or leave one out',
+        ),
         (lambda b: b.rows("x", TWO, lower=[[1, 2]]), r"lower has the shape \(1, 2\); give one"),
         (lambda b: b.variables("first", TWO, upper=1), 'there is "first" already; give another name'),
         (lambda b: b.rows("first", TWO), 'there is "first" already'),

@@ -44,6 +44,16 @@ __all__ = [
 _TIMELINES = "optsched.measuring.timelines"
 
 
+#: The fields of `Simulation.record_of`, in order: the header of a table of runs.
+RECORD_FIELDS = (
+    *("instance", "instance_sha256", "policy", "parameters", "seed", "service"),
+    *("heartbeat", "assign", "slowstart", "until", "losses"),
+    *("tasks", "ended", "jobs", "jobs_ended", "makespan", "mean_job_time", "median_job_time", "longest_job_time"),
+    *(f"maps_{name}" for name in CLASSES),
+    *("offers", "unfinished"),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Simulation:
     """A run of a policy over time.

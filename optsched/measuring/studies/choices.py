@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -169,10 +170,12 @@ def seeds_of(seeds: int | str | Iterable[int]) -> list[int]:
     except (TypeError, ValueError):
         found = []
     if not found or any(isinstance(seed, bool) or not hasattr(seed, "__index__") or seed < 0 for seed in found):
-        raise UsageError(f"seeds {seeds!r}: give how many, a list of whole numbers from 0 on, or 0-29, or 1,4,7")
+        of_text = "give whole numbers from 0 on, of a range the lower one first: 0-29, or 1,4,7"
+        forms = of_text if isinstance(seeds, str) else "give how many, a list of whole numbers from 0 on, or 0-29"
+        raise UsageError(f"seeds {seeds!r}: {forms}")
     if len(found) > MOST_SEEDS:
         raise UsageError(f"seeds {seeds!r} are more than {MOST_SEEDS:,}: take fewer at once")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(map(index, found)))
 
 
 def _each_seed(seeds: Any) -> Iterator[Any]:

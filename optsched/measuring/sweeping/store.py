@@ -315,9 +315,13 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
 
     The lock is on a file next to the store, FILE-lock, which stays. It ends with the process that holds it.
 
-    `path`: the store. `waits`: called once, if it must wait. InputError if the file next to it cannot be written.
+    `path`: the store. `waits`: called once, if it must wait. InputError if its folder does not exist, or the
+    file next to it cannot be written.
     """
     lock_file = f"{os.path.realpath(path)}-lock"  # the same for every name of the store
+    if not os.path.isdir(folder := os.path.dirname(lock_file)):
+        message = f"there is no folder {folder}: make it, or name another file"
+        raise InputError([Fault("", message)], os.fspath(path))
     connection = None
     try:
         connection = sqlite3.connect(lock_file, timeout=_PAUSE, isolation_level=None)

@@ -171,7 +171,7 @@ def test_keys_are_the_arguments_of_a_check() -> None:
         (f'profil = "ci"\n{SMALL}', 'profil: there is no such key; did you mean "profile"?'),
         (f'name = "x"\n{SMALL}', "name: there is no such key; known: heuristic, "),
         (f"seeds = true\n{SMALL}", 'seeds: expected how many, a list of seeds, or a text such as "0-29", got true'),
-        (f'{SMALL}seeds = "9-1"', "check[0].seeds: seeds '9-1': give how many"),
+        (f'{SMALL}seeds = "9-1"', "check[0].seeds: seeds '9-1': give whole numbers from 0 on"),
         (f"{SMALL}maxgap = 1", 'check[0].maxgap: there is no such key; did you mean "max_gap"?'),
         (f"{SMALL}max_gap = 5", 'check[0].max_gap: a share of 5 is 500 %: write "5%" or 0.05'),
         (f"{SMALL}max_gap = 1979-05-27", 'check[0].max_gap: expected a share such as 0.05 or "5%", got a date'),

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import optsched
@@ -78,13 +79,15 @@ def test_what_is_no_source(source: Any, message: str) -> None:
 
 
 _FORMS = "give how many, a list of whole numbers from 0 on, or 0-29"
-_NONE = [0, -1, True, 1.5, "", "a", "3-1", "1,-2", [], [1.5], [True], [-1], ["1"], None]
+_OF_TEXT = "give whole numbers from 0 on, of a range the lower one first: 0-29, or 1,4,7"
+_NONE = [0, -1, True, 1.5, [], [1.5], [True], [-1], ["1"], None]
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         *((given, _FORMS) for given in _NONE),
+        *((given, _OF_TEXT) for given in ("", "a", "3-1", "1,-2")),
         *((given, "are more than 1,000,000: take fewer") for given in ("0-99999999999", 10**12, itertools.count())),
     ],
 )
@@ -92,6 +95,12 @@ def test_no_seeds(given: Any, message: str) -> None:
     """Tests that what is no seed is wrong usage with the forms that there are, and too many are refused at once."""
     with pytest.raises(UsageError, match=message):
         choices.seeds_of(given)
+
+
+def test_bug_seeds_of_numpy_were_in_no_frame() -> None:
+    """Tests that seeds from an array are whole numbers of Python, which records take."""
+    found = choices.seeds_of(np.arange(2))
+    assert (found, {type(seed) for seed in found}) == ([0, 1], {int})
 
 
 def test_all_faults_at_once(folder: Path) -> None:

@@ -292,6 +292,8 @@ def test_what_is_to_be_done_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="/dev/null: is a device or a pipe; name a file"):
         carry_out(small_plan(), "/dev/null", InProcess())
     assert not Path("/dev/null-lock").exists()
+    with pytest.raises(InputError, match=f"nodir/x: there is no folder {tmp_path}/nodir: make it, or name another"):
+        carry_out(small_plan(), tmp_path / "nodir/x", InProcess())
     with pytest.raises(UsageError, match='did you mean "failed"'):
         to_do(small_plan(), path, "faild")
 
