@@ -237,7 +237,7 @@ def each_cell(
                     runs[home.name] = run(home, entry, seed, time_limit=time_limit, **parameters)
                 reference = references[posed.name]
                 report = gap_of(posed, _carried(runs[home.name], posed, home), seed, reference)
-                yield Run(report, heuristic=label, ran_in=home.name)
+                yield Run.of(report, heuristic=label, ran_in=home.name)
                 reference.solution.raise_if_interrupted()
 
     return cells()

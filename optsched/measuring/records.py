@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -161,49 +161,48 @@ def record_fields(problems: Iterable[TaskProblem[Any]], *, policies: bool, place
 class Run:
     """A run, and its labels when several are shown together.
 
-    `made` is the report of a new gap, or a kept record; `group` is its group of instances. `heuristic`, `problem` and
-    `instance` are labels, by default the names in the record; `ran_in` is the problem in which the heuristic ran:
-    another one in some cells of a gap matrix.
+    `group` is its group of instances. `heuristic`, `problem` and `instance` are labels, by default the names in the
+    record; `ran_in` is the problem in which the heuristic ran: another one in some cells of a gap matrix. A new run has
+    its report (`of`); its record has no `further` fields.
     """
 
-    made: GapReport | Record
+    record: Record
     group: str = ""
     heuristic: str = ""
     problem: str = ""
     instance: str = ""
     ran_in: str = ""
+    made: GapReport | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Set missing labels to the names in the record."""
-        made = self.made
-        if isinstance(made, GapReport):
-            names = {"problem": made.problem.name, "instance": made.problem.instance.name, "heuristic": made.run.name}
-            names["ran_in"] = made.problem.name
-        else:
-            names = {name: getattr(made, name) for name in ("problem", "instance", "heuristic")}
-            names["ran_in"] = made.ran_in or made.problem
-        for name, known in names.items():
+        record = self.record
+        names = {name: getattr(record, name) for name in ("problem", "instance", "heuristic")}
+        for name, known in {**names, "ran_in": record.ran_in or record.problem}.items():
             object.__setattr__(self, name, getattr(self, name) or known)
+
+    @classmethod
+    def of(cls, made: GapReport, group: str = "", heuristic: str = "", ran_in: str = "") -> Run:
+        """The run of a report."""
+        nothing = made.status == "infeasible" and made.decision is None
+        reason = f"no-{made.problem.decided.noun}" if nothing else None
+        record = Record.of({**made.record(further=False), "reason": reason})
+        return cls(record, group, heuristic, ran_in=ran_in, made=made)
 
     def __repr__(self) -> str:
         elsewhere = f", run in {self.ran_in}" if self.carried else ""
-        return brief(f"Run of {self.heuristic} in {self.problem}{elsewhere}: {self.reason or self.made}")
+        return brief(f"Run of {self.heuristic} in {self.problem}{elsewhere}: {self.reason or self.made or self.record}")
 
     @property
     def report(self) -> GapReport:
         """The report, for a new run."""
-        assert isinstance(self.made, GapReport)
+        assert self.made is not None
         return self.made
-
-    @cached_property
-    def record(self) -> Record:
-        """Its record, without `further`."""
-        return self.made if isinstance(self.made, Record) else Record.of(self.made.record(further=False))
 
     @property
     def further(self) -> Mapping[str, Any]:
         """What only some problems and runs say; the frontier is solved if its gaps are among that."""
-        return (self.made if isinstance(self.made, Record) else Record.of(self.made.record())).further
+        return (self.record if self.made is None else Record.of(self.made.record())).further
 
     @cached_property
     def reference(self) -> Hashable:
@@ -243,10 +242,8 @@ class Run:
     @property
     def components(self) -> list[str]:
         """Names of the components of the objective; their numbers if the record has no names."""
-        made = self.made
-        if isinstance(made, GapReport):
-            return [part.name for part in made.problem.components]
-        return made.components or [f"component {number}" for number, _ in enumerate(made.of_each("objective"), 1)]
+        numbers = range(1, len(self.record.of_each("objective")) + 1)
+        return self.record.components or [f"component {number}" for number in numbers]
 
     @property
     def component(self) -> str:
@@ -256,12 +253,7 @@ class Run:
     @property
     def deciding(self) -> tuple[int, Any, Any] | None:
         """The first component that differs, and its gap (`differing`); None if it is unknown."""
-        made = self.made
-        if isinstance(made, Record):
-            return differing(made.of_each("absolute_gap"), made.of_each("relative_gap"))
-        if made.absolute_gap is None or made.relative_gap is None:
-            return None
-        return differing(made.absolute_gap, made.relative_gap)
+        return differing(self.record.of_each("absolute_gap"), self.record.of_each("relative_gap"))
 
     @property
     def gap(self) -> tuple[Any, Any]:
@@ -279,7 +271,7 @@ class Run:
     @property
     def carried(self) -> bool:
         """Whether the heuristic ran in another problem than the one that judges it."""
-        return self.ran_in != (self.made.problem if isinstance(self.made, Record) else self.made.problem.name)
+        return self.ran_in != self.record.problem
 
     @property
     def reason(self) -> str | None:
@@ -290,13 +282,13 @@ class Run:
         problem decides when tasks run but the heuristic only where, or the reverse. Else the first constraint of the
         problem that the placement violates.
         """
-        made = self.made
-        if isinstance(made, Record) and made.reason is not None:
-            return made.reason
-        if made.status == "infeasible" and isinstance(made, GapReport):
-            return f"no-{made.problem.decided.noun}" if made.decision is None else made.violations[0].constraint
-        if made.status != "done":
-            return made.status
+        record = self.record
+        if record.reason is not None:
+            return record.reason
+        if record.status == "infeasible" and record.violations:
+            return str(record.violations[0]["constraint"])
+        if record.status != "done":
+            return record.status
         return "unproved" if self.deciding is None else None
 
     def cell(self) -> Cell:

@@ -249,7 +249,7 @@ def _measured(
             reference = reference or Reference.solved(problem, limits)
             ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
             report = gap_of(problem, ran, seed, reference)
-            yield Run(report, part.group, choice.label)
+            yield Run.of(report, part.group, choice.label)
             reference.solution.raise_if_interrupted()
             if seeds is None and number == 0 and _repeatable(report, choice, time_limit) and not ran.drawn:
                 break  # another seed would give the same

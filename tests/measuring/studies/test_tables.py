@@ -86,7 +86,7 @@ def test_no_frame_mixes_types(name: str) -> None:
             frames["placement"] = solution.decision.frame(problem)
         decisions = [None] * len(problem.tasks), solution.decision
         reports = [gap(problem, lambda *_, decision=decision: decision) for decision in decisions]
-        found = GapReports([Run(report) for report in reports])
+        found = GapReports([Run.of(report) for report in reports])
         frames |= {"gaps": found.frame(), "summary": found.summary()}
         components = len(problem.components)
         assert [f"objective_{at}" in found.frame() for at in (1, 2)] == [True, components > 1]
@@ -202,7 +202,7 @@ def row_of(problem: Problem, *answers: list[Any]) -> dict[str, str]:
 
 def page(work: list[tuple[Problem, list[str]]], seeds: int = 1, most: int = 80) -> str:
     """What is put out of one run of each heuristic on each problem."""
-    runs = (Run(gap(problem, name)) for problem, names in work for name in names)
+    runs = (Run.of(gap(problem, name)) for problem, names in work for name in names)
     return "".join(gap_lines(runs, work, seeds, most))
 
 
