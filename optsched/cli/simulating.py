@@ -138,7 +138,9 @@ def simulate(
         if file is not None and jobs is not None:
             file.write(_jobs(named, jobs))
         if kept is not None and schedule is not None:
-            kept.write(_schedule_content(named[0], schedule))
+            from optsched.instances.claim_files import claim_content
+
+            kept.write(claim_content(named[0][1].schedule, named[0][1].instance, schedule))
         for what, draw in pictures:
             _draw(what, draw, named)
     if waiting:
@@ -204,14 +206,6 @@ def _note_unfinished(named: Sequence[Named]) -> list[str]:
         arguments.note(message)
     starved = [(text, run) for text, run in named if run.starved]
     return list(dict.fromkeys(f'{run.instance.name}: under policy "{text}": {run.unfinished}' for text, run in starved))
-
-
-def _schedule_content(named: Named, path: str) -> bytes:
-    """The schedule file of a run, in the format of the path's ending."""
-    from optsched.instances.claim_files import claim_content
-
-    run = named[1]
-    return claim_content(run.schedule, run.instance, path)
 
 
 def _draw(what: str, draw: Callable[..., None], named: Sequence[Named]) -> None:

@@ -16,7 +16,7 @@ from optsched.core.brief import brief
 from optsched.core.instance import KINDS
 from optsched.core.placement import Schedule
 from optsched.measuring.gaps import GapReport, differing, frontier_gap_fields
-from optsched.measuring.printing import Cell, Table, canonical, number, share
+from optsched.measuring.printing import Cell, Table, canonical, figures, share
 from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem
 from optsched.problems.locality_counts import CLASSES
@@ -300,7 +300,7 @@ class Run:
         found = self.deciding
         marks = (f" ({found[0] + 1})" if found and found[0] else "") + " ~" * self.bounded + " *" * self.carried
         if found is None or found[2] is None:
-            return Cell((str(self.reason) if found is None else f"+{number(found[1])}") + marks)
+            return Cell((str(self.reason) if found is None else f"+{figures(found[1])}") + marks)
         relative = share(found[2])
         return Cell(relative + marks, relative.value)
 

@@ -119,6 +119,11 @@ def test_bug_gaps_against_a_bound_had_no_mark() -> None:
     assert sum(line.startswith("~:") for line in legend([known, unknown])) == 1
 
 
+def test_bug_large_differences_lost_their_digits() -> None:
+    """Tests that a difference over 0 that is a whole number has all its digits, as the record has it as a double."""
+    assert Run(Record.of(record(reference=0, absolute_gap=1234567, relative_gap=None))).cell() == "+1234567"
+
+
 def test_what_cannot_be_posed_is_reported() -> None:
     """Tests that a problem that was asked for is an error where its fields are missing, and left out else."""
     with pytest.raises(MissingField):

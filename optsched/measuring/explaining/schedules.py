@@ -28,10 +28,13 @@ __all__ = [
 ]
 
 # What tasks waited for -----------------------------------------------------------------------------------------------
-# Why jobs of a schedule end when they do: what each task waited for, and the chain of tasks that determines the
-# makespan. From the instant at which its job has arrived (or the snapshot, if that is later) a task waits # - for maps:
-# until enough maps of its job have ended for a reduce to start; - for slots: from then on, as long as no slot of its
-# kind is free anywhere; - despite free slots: as long as some node has a free one that the schedule leaves unused. #
+#
+# From the instant at which its job has arrived (or the snapshot, if that is later) a task waits
+#
+# - for maps: until enough maps of its job have ended for a reduce to start;
+# - for slots: from then on, as long as no slot of its kind is free anywhere;
+# - despite free slots: as long as some node has a free one that the schedule leaves unused.
+#
 # The chain of the makespan goes back from the last end. Before each task comes what it started after: the task that
 # left its slot, the map that its job's reduces waited for, or the arrival of its job; whichever was last. Time in
 # between is time in which it could have started.
@@ -80,8 +83,8 @@ class Waits:
     ----------
     tasks
         int64: the rows of the tasks that the schedule starts.
-    int64, for each of these: microseconds.
-        int64, of each of these: microseconds.
+    starts, ends
+        int64, for each of these: microseconds.
     maps, slots, passed
         int64, for each of these: microseconds for which it waited for maps, for slots, and despite free slots.
 

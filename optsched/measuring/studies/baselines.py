@@ -53,16 +53,16 @@ class Recorded(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, entry: Run) -> Recorded:
         """The entry of a run."""
-        report, problem = entry.report, entry.report.problem
+        record = entry.record
         return cls(
-            instance=problem.instance.name,
-            problem=problem.name,
+            instance=record.instance,
+            problem=record.problem,
             heuristic=entry.heuristic,
-            seed=report.seed,
-            parameters=json.loads(canonical(problem.parameters)),
-            objective=report.objective,
-            gap=_share(report),
-            instance_sha256=problem.instance.sha256,
+            seed=record.seed,
+            parameters=json.loads(canonical(record.parameters)),
+            objective=entry.report.objective,  # exact, unlike that of the record
+            gap=None if entry.deciding is None else entry.deciding[2],
+            instance_sha256=record.instance_sha256,
         )
 
     @property
@@ -74,11 +74,6 @@ class Recorded(Struct, frozen=True, kw_only=True):
     def key(self) -> tuple[str, str, str, int, str, str]:
         """All that a run is found by."""
         return *self.name, self.instance_sha256, canonical(self.parameters)
-
-
-def _share(report: GapReport) -> float | None:
-    gap = report.deciding
-    return None if gap is None or gap[1] is None else float(gap[1])
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = T
 
 def group_of(entry: Run) -> tuple[str, str, str]:
     """The key of the runs that are judged together: their group of instances, problem and heuristic."""
-    return entry.group, entry.report.problem.name, entry.heuristic
+    return entry.group, entry.problem, entry.heuristic
 
 
 def grouped(measured: Iterable[Run]) -> dict[tuple[str, str, str], list[Run]]:

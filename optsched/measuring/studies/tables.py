@@ -150,8 +150,8 @@ class GapReports(Sequence[GapReport]):
 
     def __repr__(self) -> str:
         heuristics = {entry.heuristic for entry in self.measured}
-        problems = {entry.report.problem.name for entry in self.measured}
-        instances = {entry.report.problem.instance.name for entry in self.measured}
+        problems = {entry.problem for entry in self.measured}
+        instances = {entry.instance for entry in self.measured}
         runs = f"{counted(len(self), 'run')} of {counted(len(heuristics), 'heuristic')}"
         where = f"{counted(len(problems), 'problem')} on {counted(len(instances), 'instance')}"
         return brief(f"GapReports: {runs} in {where}")
@@ -436,7 +436,7 @@ def gap_table(runs: Iterable[Run], repeated: bool = False) -> Table:
 
 def _row_of(run: Run) -> tuple[str, str, str]:
     """The key of a row: its runs have the same instance, problem and heuristic."""
-    return run.report.problem.instance.name, run.report.problem.name, run.heuristic
+    return run.instance, run.problem, run.heuristic
 
 
 def _to_come(work: Iterable[_Work], columns: Sequence[str]) -> Table:

@@ -31,11 +31,16 @@ def answers(nodes: list[Any], instance: Instance = TWO, name: str = "lsap", **pa
     return list(measure(plan(instance, name, place, parameters), 1))
 
 
+def changed(run: Run, **changes: Any) -> Run:
+    """The run with other fields in its report."""
+    return Run.of(replace(run.report, **changes), run.group, run.heuristic)
+
+
 def test_there_and_back(tmp_path: Path) -> None:
     """Tests that a file holds what was recorded, exactly, and the same bytes for the same runs."""
     measured = [*answers([0, 1]), *answers([0, 1], name="latency")]
-    third = replace(measured[0], made=replace(measured[0].report, seed=1, objective=(Fraction(1, 3),)))
-    failed = replace(measured[0], made=replace(measured[0].report, seed=2, objective=None))
+    third = changed(measured[0], seed=1, objective=(Fraction(1, 3),))
+    failed = changed(measured[0], seed=2, objective=None)
     recorded = Baseline.of([*measured, third, failed])
     path = tmp_path / "folder" / "baseline.json"
     recorded.write(path)
@@ -75,8 +80,8 @@ def test_compared_in_order_of_components_and_by_sense() -> None:
     measured = list(measure(plan("papers/ras-immobile", "utility", "fair-sharing"), 1))
     report = measured[0].report
     for change, breaks in ((Fraction(-1, 1000), True), (Fraction(1, 1000), False)):
-        changed = replace(report, objective=(report.objective[0] + change, *report.objective[1:]))
-        found, improved = Baseline.of(measured).compare([replace(measured[0], made=changed)])
+        another = changed(measured[0], objective=(report.objective[0] + change, *report.objective[1:]))
+        found, improved = Baseline.of(measured).compare([another])
         assert (bool(found), bool(improved)) == (breaks, not breaks)
 
 
@@ -94,7 +99,7 @@ def test_other_instances_parameters_and_runs() -> None:
     assert Baseline.of(all_of_them).compare(all_of_them) == ([], 0)
     assert len(Baseline.of(all_of_them).entries) == 3, "instances of one name are recorded each"
     measured = answers([0, 1])
-    second = [replace(measured[0], made=replace(measured[0].report, seed=1))]
+    second = [changed(measured[0], seed=1)]
     assert recorded.compare(second, every=False) == ([], 0), "another seed is recorded"
     ((breach,), _) = recorded.compare(second)
     assert "nothing is recorded of this run" in breach.message

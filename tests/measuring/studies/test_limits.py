@@ -142,7 +142,7 @@ def test_bug_a_frontier_at_zero_was_told_by_another_gap() -> None:
     """Tests that over a best of 0 on the frontier the component's own difference is said, whatever the optimum says."""
     (entry,) = measure(plan("examples/weights-decimal", "lsap-fairness", "rand"), 1)
     limit = GapLimit.of(max_gap=0, component="fairness-distance", frontier=True)
-    unknown = replace(entry, made=replace(entry.report, absolute_gap=None, relative_gap=None))
+    unknown = Run.of(replace(entry.report, absolute_gap=None, relative_gap=None), entry.group, entry.heuristic)
     for measured in (entry, unknown):
         (breach,) = breaches([measured], limit)
         assert breach.message.startswith("the gap is 1/15 over 0: ")
