@@ -43,7 +43,8 @@ class GapMatrix:
     heuristics, problems
         The labels of rows and columns.
     cells
-        The run of each pair (heuristic, problem): its gap, or why there is none, and in which problem it ran.
+        The run of each pair (heuristic, problem), row by row: its gap, or why there is none, and in which problem it
+        ran.
     """
 
     instance: str
@@ -87,17 +88,15 @@ class GapMatrix:
         import pandas as pd
 
         rows = []
-        for row in self.heuristics:
-            for column in self.problems:
-                run = self.cells[row, column]
-                component = None if run.deciding is None else run.components[run.deciding[0]]
-                rows.append((row, column, run.ran_in, component, *run.gap[::-1], run.reason))
+        for (row, column), cell in self.cells.items():
+            component = None if cell.deciding is None else cell.components[cell.deciding[0]]
+            rows.append((row, column, cell.ran_in, component, *cell.gap[::-1], cell.reason))
         names = ["heuristic", "problem", "ran_in", "component", "gap", "absolute_gap", "reason"]
         return pd.DataFrame(rows, columns=names, dtype=object).astype({"gap": float, "absolute_gap": float})
 
     def records(self) -> list[dict[str, Any]]:
         """A record for each cell, row by row."""
-        return [cell_record(self.cells[row, column]) for row in self.heuristics for column in self.problems]
+        return [cell_record(run) for run in self.cells.values()]
 
 
 def cell_record(run: Run) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from optsched.core.brief import counted
 from optsched.core.results import Value
 from optsched.measuring.printing import Cell, Table, counts, figures, seconds, share
@@ -421,11 +423,10 @@ def signed_rank(differences: Sequence[float]) -> tuple[float | None, float | Non
         return None, None, None
     from scipy.stats import PermutationMethod, rankdata, wilcoxon
 
-    sizes = [abs(difference) for difference in moved]
-    ranks = rankdata(sizes)
-    above = float(sum(rank for rank, difference in zip(ranks, moved, strict=True) if difference > 0))
+    sizes = np.abs(moved)
+    above = float(rankdata(sizes)[np.array(moved) > 0].sum())
     total = len(moved) * (len(moved) + 1) / 2
-    tied = len(set(sizes)) < len(sizes)
+    tied = len(np.unique(sizes)) < len(sizes)
     exact = len(moved) <= (_EXACT_TIED if tied else _EXACT)
     method: Any = "exact" if exact else "asymptotic"
     if exact and tied:
@@ -436,9 +437,7 @@ def signed_rank(differences: Sequence[float]) -> tuple[float | None, float | Non
 
 def holm(values: Sequence[float]) -> list[float]:
     """P values after Holm's correction (1979), in their order."""
-    adjusted = [0.0] * len(values)
-    largest = 0.0
-    for rank, position in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        largest = max(largest, min(1.0, (len(values) - rank) * values[position]))
-        adjusted[position] = largest
-    return adjusted
+    order, adjusted = np.argsort(values, kind="stable"), np.empty(len(values))
+    factors = np.arange(len(values), 0, -1)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(factors * np.asarray(values)[order]))
+    return adjusted.tolist()

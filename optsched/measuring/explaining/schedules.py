@@ -405,13 +405,11 @@ class ScheduleExplanation(ExplainedGap):
         tasks, nodes = self.problem.instance.workload.task_ids, self.problem.instance.cluster.node_ids
         chain = [
             {
+                **asdict(link),
                 "task": str(tasks[link.task]),
                 "node": str(nodes[link.node]),
-                "start": link.start / MICRO,
-                "end": link.end / MICRO,
-                "why": link.why,
                 "after": None if link.after == NONE else str(tasks[link.after]),
-                "idle": link.idle / MICRO,
+                **{name: getattr(link, name) / MICRO for name in ("start", "end", "idle")},
             }
             for link in self.chain
         ]

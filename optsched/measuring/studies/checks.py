@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, Unpack, get_type_hints
 
@@ -76,14 +76,14 @@ class CheckArguments(TypedDict, total=False):
     max_absolute
         The same as a difference, for optima that may be 0.
     over
-        Which gap of the runs on an instance, or on all instances of a family: `worst`, `mean`, `median`, or a quantile
-        such as 0.9.
+        Which gap of the runs on an instance, or on all instances of a family: `worst` (the default), `mean`, `median`,
+        or a quantile such as 0.9.
     component
         Component of the objective; by default the first that differs.
     frontier
         Whether the component is compared with its best at the other component's value, instead of with the optimum.
     feasible
-        Whether every run must have a feasible placement.
+        Whether every run must have a feasible placement, as by default.
     baseline
         The path of a file: no run may be worse than recorded there.
     certify
@@ -142,18 +142,18 @@ class Check:
     choices: tuple[Choice, ...]
     instances: Sequence[Source | Group]
     problems: tuple[str, ...]
-    limit: GapLimit | None = None
-    feasible: bool = True
-    baseline: Path | None = None
+    limit: GapLimit | None
+    feasible: bool
+    baseline: Path | None
     #: Kinds of claims that are accepted without a proof; None if nothing is certified.
-    allowed: tuple[str, ...] | None = None
+    allowed: tuple[str, ...] | None
     #: None: as many as each heuristic needs (`measure`).
-    seeds: tuple[int, ...] | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    profile: AnyProfile = "exact"
-    time_limit: float | None = None
+    seeds: tuple[int, ...] | None
+    parameters: Mapping[str, Any]
+    profile: AnyProfile
+    time_limit: float | None
     #: The limits of each run and each solve, which then have their own processes.
-    contained: Limits | None = None
+    contained: Limits | None
 
     @classmethod
     def of(
