@@ -23,18 +23,16 @@ from optsched.core.placement import Placement
 from optsched.core.results import Number
 from optsched.models.base import (
     MAX_VARIABLES,
-    TOLERANCE,
     Entries,
     ModelSize,
     Translation,
     Way,
     int_of,
-    is_per_pair,
     rational_limit,
     refuse_too_large,
-    remember,
     said_by,
 )
+from optsched.models.own_rows import TOLERANCE, is_per_pair, remember
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.problems.counted_places import CountedPlaces
 from optsched.problems.programs import Family, Label, Program

@@ -240,7 +240,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     import pulp
     import pyomo.environ as pyo
 
-    from optsched.models.base import is_per_pair, remember
+    from optsched.models.own_rows import is_per_pair, remember
 
     if isinstance(model, pulp.LpProblem):
         variables = model.variables()
@@ -364,7 +364,7 @@ def _hold(model: Any, start: Any) -> None:
     """Fix a program's variables at the values of a start."""
     import pulp
 
-    from optsched.models.base import is_per_pair, remember
+    from optsched.models.own_rows import is_per_pair, remember
 
     if isinstance(model, pulp.LpProblem):
         for variable in model.variables():
