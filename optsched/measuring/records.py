@@ -186,7 +186,7 @@ class Run:
         """The run of a report."""
         nothing = made.status == "infeasible" and made.decision is None
         reason = f"no-{made.problem.decided.noun}" if nothing else None
-        record = Record.of({**made.record(further=False), "reason": reason})
+        record = Record(**made.record(further=False), reason=reason)
         return cls(record, group, heuristic, ran_in=ran_in, made=made)
 
     def __repr__(self) -> str:

@@ -124,6 +124,12 @@ def test_bug_large_differences_lost_their_digits() -> None:
     assert Run(Record.of(record(reference=0, absolute_gap=1234567, relative_gap=None))).cell() == "+1234567"
 
 
+def test_seeds_of_numpy() -> None:
+    """Tests that a seed may be any whole number, as for a single gap."""
+    matrix = gap_matrix([problem("lsap", "papers/guo-fig2")], {"dl": ("dl", {})}, seed=np.int64(1))  # type: ignore[arg-type]
+    assert matrix["dl", "lsap"].record.seed == 1
+
+
 def test_what_cannot_be_posed_is_reported() -> None:
     """Tests that a problem that was asked for is an error where its fields are missing, and left out else."""
     with pytest.raises(MissingField):

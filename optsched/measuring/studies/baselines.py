@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import sqlite3
 import tempfile
@@ -53,7 +54,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, entry: Run) -> Recorded:
         """The entry of a run."""
-        record = entry.record
+        record, (_, gap) = entry.record, entry.gap
         return cls(
             instance=record.instance,
             problem=record.problem,
@@ -61,7 +62,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
             seed=record.seed,
             parameters=json.loads(canonical(record.parameters)),
             objective=entry.report.objective,  # exact, unlike that of the record
-            gap=None if entry.deciding is None else entry.deciding[2],
+            gap=None if gap in (None, math.inf) else float(gap),
             instance_sha256=record.instance_sha256,
         )
 
