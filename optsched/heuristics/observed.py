@@ -1,4 +1,7 @@
-"""`observed`: repeats a trace, as a baseline: each task runs where, and when, it was recorded."""
+"""`observed`: repeats a trace, as a baseline: each task runs where, and when, it was recorded.
+
+A snapshot gets a placement or a schedule; over time a policy follows the schedule.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.errors import Fault, MissingField
-from optsched.core.instance import PENDING, Instance, Ints
-from optsched.core.placement import NONE, Schedule, microseconds
-from optsched.heuristics.running.base import Heuristic, over_time
+from optsched.core.errors import Fault, HeuristicFailed, MissingField
+from optsched.core.instance import KINDS, PENDING, Instance, Ints
+from optsched.core.placement import MICRO, NONE, Schedule, microseconds
+from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View, over_time
 from optsched.problems.base import TaskProblem
 
 
@@ -60,6 +63,62 @@ def _no_record(problem: TaskProblem[Any]) -> Sequence[Fault]:
     if not len(nodes) or (nodes >= 0).any():
         return []
     return [Fault("tasks[].observed", "not one task to place says where it ran; import a trace, or name a heuristic")]
+
+
+class Following(Policy):
+    """Starts each task where and when a schedule says.
+
+    Parameters
+    ----------
+    instance
+        The instance of the schedule.
+    schedule
+        Node and start of each task to run.
+
+    Raises
+    ------
+    HeuristicFailed
+        In a run, if the schedule starts a task without a free slot for it.
+    """
+
+    name = "observed"
+    fills_nodes = True
+
+    def __init__(self, instance: Instance, schedule: Schedule) -> None:
+        self._index = instance.task_index
+        kinds = instance.workload.kind
+        #: The tasks that start at a time on a node, by kind.
+        self._due: dict[tuple[int, int, int], list[int]] = {}
+        for task in np.flatnonzero(schedule.nodes != NONE).tolist():
+            key = int(schedule.starts[task]), int(schedule.nodes[task]), int(kinds[task])
+            self._due.setdefault(key, []).append(task)
+
+    def appointments(self, instance: Instance) -> Sequence[tuple[int, int]]:
+        """The microseconds and nodes at which something starts."""
+        return sorted({(time, node) for time, node, _ in self._due})
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self._number: dict[int, int] = {}
+        self._learn(view)
+
+    def notify(self, event: Event, view: View) -> None:
+        if event.what == "job-arrived":
+            self._learn(view)
+
+    def _learn(self, view: View) -> None:
+        """Note the numbers of tasks in the view."""
+        for own in range(len(self._number), len(view.workload)):
+            self._number[self._index[str(view.workload.task_ids[own])]] = own
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        due = self._due.get((round(offer.time * MICRO), offer.node, KINDS.index(offer.kind)), [])
+        tasks = [self._number[task] for task in due if task in self._number]
+        tasks = [task for task in tasks if view.status[task] == PENDING]
+        if len(tasks) > offer.free:
+            names = ", ".join(f'"{view.workload.task_ids[task]}"' for task in tasks[offer.free :])
+            node, at = view.cluster.node_ids[offer.node], f"{offer.time:g} s"
+            raise HeuristicFailed(f'starts {names} on "{node}" at {at}, where no slot for {offer.kind}s is free then')
+        return tasks
 
 
 HEURISTICS = (

@@ -19,14 +19,14 @@ from optsched.core.instance import Instance
 from optsched.core.placement import MICRO, microseconds
 from optsched.core.processes.containing import call, in_force, value_of
 from optsched.heuristics import AnyHeuristic, heuristic
-from optsched.heuristics.observed import observed_schedule
+from optsched.heuristics.observed import Following, observed_schedule
 from optsched.heuristics.running.base import Heuristic, Policy
 from optsched.heuristics.running.course import Progress, Service
 from optsched.heuristics.running.driver import Observer, attempt, watched_streams
 from optsched.heuristics.running.known import posed_on
 from optsched.heuristics.running.run import IN_WORDS, check_observers, check_seed, values_in_force
 from optsched.heuristics.simulating.engine import Engine, Loss, Rules, Stage, losses_of
-from optsched.heuristics.simulating.every_round import SOLVE, EveryRound, Following
+from optsched.heuristics.simulating.every_round import SOLVE, EveryRound
 from optsched.heuristics.simulating.services import SERVICES, Levels, Recorded, Transfer, service_named
 from optsched.heuristics.simulating.simulation import Simulation
 from optsched.problems.base import HOW_TO_LOAD

@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.core.errors import HeuristicFailed, MissingField, UsageError, expect
+from optsched.core.deprecated import former_names
+from optsched.core.errors import MissingField, UsageError, expect
 from optsched.core.instance import KINDS, MAP, PENDING, Instance, Ints, State, Workload
-from optsched.core.placement import MICRO, NONE, Placement, Schedule
+from optsched.core.placement import NONE, Placement
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.running.base import HELD, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.running.run import run_heuristic, values_in_force
 from optsched.problems import Problem, problem_class
 from optsched.problems.parameters import Parameter, number, resolve
 
-__all__ = [
-    "EveryRound",
-    "Following",
-    "SOLVE",
-]
+__all__ = ["EveryRound", "SOLVE"]
+
+__getattr__ = former_names(__name__, Following="optsched.heuristics.observed:Following")
 
 #: Stands for a heuristic: the optimum of each round's snapshot.
 SOLVE = "solve"
@@ -274,62 +273,3 @@ def _batch(chosen: AnyHeuristic) -> Heuristic:
     if entry.online:
         raise UsageError(f"{entry.name} is a policy, which needs no rounds; simulate it as it is")
     return entry
-
-
-# A policy that repeats a trace: each task starts on its node at its microsecond --------------------------------------
-
-
-class Following(Policy):
-    """Starts each task where and when a schedule says.
-
-    Parameters
-    ----------
-    instance
-        The instance of the schedule.
-    schedule
-        Node and start of each task to run.
-
-    Raises
-    ------
-    HeuristicFailed
-        In a run, if the schedule starts a task without a free slot for it.
-    """
-
-    name = "observed"
-    fills_nodes = True
-
-    def __init__(self, instance: Instance, schedule: Schedule) -> None:
-        self._index = instance.task_index
-        kinds = instance.workload.kind
-        #: The tasks that start at a time on a node, by kind.
-        self._due: dict[tuple[int, int, int], list[int]] = {}
-        for task in np.flatnonzero(schedule.nodes != NONE).tolist():
-            key = int(schedule.starts[task]), int(schedule.nodes[task]), int(kinds[task])
-            self._due.setdefault(key, []).append(task)
-
-    def appointments(self, instance: Instance) -> Sequence[tuple[int, int]]:
-        """The microseconds and nodes at which something starts."""
-        return sorted({(time, node) for time, node, _ in self._due})
-
-    def start(self, view: View, rng: np.random.Generator) -> None:
-        self._number: dict[int, int] = {}
-        self._learn(view)
-
-    def notify(self, event: Event, view: View) -> None:
-        if event.what == "job-arrived":
-            self._learn(view)
-
-    def _learn(self, view: View) -> None:
-        """Note the numbers of tasks in the view."""
-        for own in range(len(self._number), len(view.workload)):
-            self._number[self._index[str(view.workload.task_ids[own])]] = own
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        due = self._due.get((round(offer.time * MICRO), offer.node, KINDS.index(offer.kind)), [])
-        tasks = [self._number[task] for task in due if task in self._number]
-        tasks = [task for task in tasks if view.status[task] == PENDING]
-        if len(tasks) > offer.free:
-            names = ", ".join(f'"{view.workload.task_ids[task]}"' for task in tasks[offer.free :])
-            node, at = view.cluster.node_ids[offer.node], f"{offer.time:g} s"
-            raise HeuristicFailed(f'starts {names} on "{node}" at {at}, where no slot for {offer.kind}s is free then')
-        return tasks
