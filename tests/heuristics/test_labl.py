@@ -18,7 +18,6 @@ from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.routes import bounds, frontier
 from optsched.solvers import matching
-from optsched.solvers.compiled import compiles
 
 RNG = np.random.default_rng(0)
 
@@ -384,9 +383,9 @@ def test_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not compiles(), reason="numba is not installed")
 def test_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the compiled loops place as those that are not."""
+    pytest.importorskip("numba")
     problems = [drawn(seed) for seed in range(60)] + [Latency(generate("latency", nodes=500, tasks=3000))]
     expected = [flow_based(problem, np.random.default_rng()).nodes.tolist() for problem in problems]
     monkeypatch.setattr(matching, "COMPILED_TASKS", 0)

@@ -17,12 +17,19 @@ import pytest
 from optsched.core.errors import OptschedError, UsageError
 from optsched.core.processes import DaskExecutor, Limits, Status, executors
 
-distributed = pytest.importorskip("distributed")
 SILENT: dict[str, Any] = {"processes": True, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
+
+pytestmark = pytest.mark.usefixtures("distributed")
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[Any]:
+def distributed() -> Any:
+    """The package of Dask's clusters, which takes long to import."""
+    return pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def local(distributed: Any) -> Iterator[Any]:
     """A cluster of two worker processes with two threads each."""
     with distributed.LocalCluster(n_workers=2, threads_per_worker=2, **SILENT) as found:
         yield found
@@ -30,7 +37,9 @@ def local() -> Iterator[Any]:
 
 def workers_of(local: Any) -> list[int]:
     """The ids of the processes of the workers."""
-    with distributed.Client(local.scheduler_address, set_as_default=False) as client:
+    from distributed import Client
+
+    with Client(local.scheduler_address, set_as_default=False) as client:
         return list(client.run(os.getpid).values())
 
 
@@ -108,7 +117,7 @@ def test_nothing_goes_on_where_nobody_waits(local: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_scheduler_that_is_lost() -> None:
+def test_scheduler_that_is_lost(distributed: Any) -> None:
     """Tests that a scheduler which goes away is one error, and no endless wait."""
     own = distributed.LocalCluster(n_workers=1, threads_per_worker=1, **SILENT)
     with DaskExecutor(own.scheduler_address) as executor:
