@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import ENVIRONMENT, PROGRAM, commands, in_process, interrupted, run, small, stderr
+from command_line import ENVIRONMENT, PROGRAM, commands, in_process, interrupted, run, stderr
 
 from optsched.cli import ended_like_interrupts
 from optsched.core.errors import BoundViolated
@@ -294,21 +294,6 @@ def test_closed_streams_keep_nothing_from_being_done(closed: str, tmp_path: Path
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert json.loads(target.read_text())[0]["status"] == "done"
-
-
-def test_warning_is_one_line_on_stderr(tmp_path: Path) -> None:
-    """Tests that the package's own warnings are told once and leave stdout alone."""
-    groups, jobs = [{"id": "g1", "weight": 1}, {"id": "g2", "weight": 8}], [{"id": "j1", "group": "g1"}]
-    jobs.append({"id": "j2", "group": "g2"})
-    tasks = [{"id": f"t{i}", "job": "j1" if i < 6 else "j2", "replicas": ["n1"]} for i in range(9)]
-    nodes = [{"id": "n1", "slots": 4}]
-    file = small(tmp_path / "unfair.json", nodes=nodes, groups=groups, jobs=jobs, tasks=tasks)
-    asked = (file, "--problem", "fair-lsap", "--param", "beta=0")
-    result = run("solve", *asked, "--format", "json")
-    assert json.loads(result.stdout)["problem"] == "fair-lsap"
-    assert result.stderr.startswith("optsched: warning: beta=0: ")
-    for said in (result.stderr, stderr("gap", *asked, "--repeats", "2")):
-        assert (said.count("optsched: warning: "), said.count("\n")) == (1, 2)  # and a note of what waits
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")

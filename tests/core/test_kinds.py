@@ -11,7 +11,7 @@ from command_line import run, small
 from input_files import QUEUES
 
 from optsched.core.errors import InputError
-from optsched.core.kinds import SWEEP, kind_of, kind_of_file, read_toml
+from optsched.core.kinds import kind_of, kind_of_file
 from optsched.instances.files import load, save
 from optsched.instances.generate import generate
 
@@ -183,18 +183,3 @@ def test_no_pattern_takes_long() -> None:
         began = time.process_time()
         kind_of(sign * 2**16)
         assert time.process_time() - began < 3, sign
-
-
-@pytest.mark.parametrize(
-    ("text", "message"), [(None, "cannot be read"), ("a = ", "is not TOML"), (f"a = {'[' * 9999}", "nested too deep")]
-)
-def test_toml(tmp_path: Path, text: str | None, message: str) -> None:
-    """Tests that a file that is no TOML is reported with its name, and another is its text and its document."""
-    file = tmp_path / "a.toml"
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(InputError, match=message) as caught:
-        read_toml(file, SWEEP)
-    assert str(caught.value).startswith(str(file))
-    file.write_text("seeds = 3\n")
-    assert read_toml(file, SWEEP) == ("seeds = 3\n", {"seeds": 3})

@@ -13,7 +13,6 @@ from optsched import gap, generate, load
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import Topology
 from optsched.heuristics import HEURISTICS
-from optsched.instances.library import library
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 from optsched.measuring.records import Record, Run, legend
 from optsched.problems import PROBLEMS, Latency, Lsap, problem
@@ -69,19 +68,6 @@ def test_what_one_problem_refuses_leaves_the_others() -> None:
     assert [posed.name for posed in posable(instance)] == ["lsap", "latency"]
     with pytest.raises(InputError, match="costs may total too much"):
         posable(instance, ["transmission-maps"])
-
-
-def test_too_large_a_problem_has_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a problem too large to be solved has gaps beside its cheap bound, or is `unproved` without one."""
-    monkeypatch.setattr("optsched.problems.flow_congestion.MOST_PATTERNS", 5)
-    posed = posable(load(library()["papers/hsu-two-clusters"].path), ["flow", "flow-congestion"])
-    cheap = gap_matrix(posed)["flow-sched", "flow-congestion"]
-    assert (cheap.reason, cheap.report.reference.kind) == (None, "bound")
-    monkeypatch.setattr("optsched.measuring.gaps.stated", lambda *asked: tuple)
-    matrix = gap_matrix(posed)
-    assert {matrix[row, "flow-congestion"].reason for row in matrix.heuristics} == {"unproved"}
-    assert matrix["flow-sched", "flow"].deciding == (0, 0, 0)
-    assert "too many to list" in matrix["flow-sched", "flow-congestion"].report.reference.solution.raw_status
 
 
 @pytest.mark.parametrize("name", [name for name, kind in PROBLEMS.items() if len(getattr(kind, "components", ())) > 1])

@@ -199,15 +199,6 @@ def test_bug_wrong_use_printed_the_packages_own_code(tmp_path: Path) -> None:
     assert shown.count("    def ") == 1
 
 
-def test_properties_of_several_checks(check: GapCheck) -> None:
-    """Tests that each check of a test has numbers of its own, under its own number."""
-    for heuristic in ("dl", "lsap-sched"):
-        check(heuristic, "papers/guo-table2", "worst-group", max_gap="100%")
-    names = [name for name, _ in check._node.user_properties]
-    assert names.count("optsched") == 2
-    assert {"optsched.1.worst", "optsched.2.worst", "optsched.2.runs"} <= set(names)
-
-
 def test_the_baselines_own_file(check: GapCheck, tmp_path: Path) -> None:
     """Tests that the file of a test's own baseline has its name, whatever its parameters hold."""
     check._node.config.getoption = lambda name: True
@@ -236,18 +227,6 @@ def test_several_checks_of_a_test_keep_their_records(check: GapCheck, tmp_path: 
     check("dl", instances[0], "lsap", seeds=1, baseline=True)
     (path,) = (tmp_path / "gaps" / "test_own").iterdir()
     assert len(Baseline.read(path).entries) == 1, "what is no longer measured is no longer recorded"
-
-
-def test_tests_that_share_a_baseline_keep_their_records(check: GapCheck, tmp_path: Path, monkeypatch: Any) -> None:
-    """Tests that tests with one file for all record beside each other, wherever pytest was started."""
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    for update in (True, False):
-        check._node.config.getoption = lambda name, update=update: update
-        for heuristic in ("dl", "lsap-sched"):
-            check._node.stash = {}
-            check(heuristic, "papers/guo-fig2", "lsap", baseline="gaps/shared.json")
-    assert (tmp_path / "gaps" / "shared.json").exists()
 
 
 def test_instances_beside_the_test(check: GapCheck, tmp_path: Path, monkeypatch: Any) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_records import FRONTIER, Study, entries, record, written
+from report_records import Study, entries, record, written
 
 import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.core.resources import code_version
 from optsched.measuring.records import Record
 from optsched.showing.reports import built
-from optsched.showing.sources import FrontierRecord, chosen, entries_of, parsed, read
+from optsched.showing.sources import chosen, entries_of, parsed, read
 
 
 def test_a_study_in_memory() -> None:
@@ -126,15 +126,6 @@ def test_records_of_any_age() -> None:
     old = parsed({name: value for name, value in record().items() if name not in new}, "")
     assert isinstance(old, Record)
     assert (old.status, old.components) == ("done", [])
-
-
-def test_a_frontier() -> None:
-    """Tests that what has points is a frontier."""
-    found = parsed(FRONTIER, "")
-    assert isinstance(found, FrontierRecord)
-    assert found.values == [(1, 3)]
-    with pytest.raises(InputError):
-        parsed({**FRONTIER, "components": ["makespan"]}, "")
 
 
 @pytest.mark.parametrize(

@@ -242,13 +242,6 @@ class TestOnTheWay:
             assert (posed.matrix @ x <= posed.row_upper + 1e-6).all()
             assert np.abs(x - np.rint(x)).max() <= 1e-6
 
-    def test_limit_of_a_linear_program_leaves_no_bound(self) -> None:
-        """Tests that what primal simplex holds when it is stopped is worth something, and bounds nothing."""
-        linear = dataclasses.replace(self.knapsacks(), integer=np.zeros(40, dtype=bool))
-        few = Profile("few", highs={"simplex_iteration_limit": 2, "simplex_strategy": 4, "presolve": "off"})
-        outcome = solve_arrays(linear, few).outcome
-        assert (outcome.status, outcome.limit, outcome.bound) == (Termination.FEASIBLE, Limit.NODES, None)
-
     def test_mistake_is_raised_after_the_run(self) -> None:
         """Tests that what decoding raises by mistake is raised by who runs HiGHS, which runs on as before after it."""
         with handing(), taking(print), pytest.raises(ZeroDivisionError):

@@ -34,7 +34,6 @@ from optsched.heuristics.lsap_sched import LocalityPolicy
 from optsched.heuristics.running import driver
 from optsched.heuristics.running.base import Event, Offer, Policy, View
 from optsched.heuristics.running.driver import ENTRIES_SHOWN, Answer, Drive, drive, placement_from, tasks_from
-from optsched.heuristics.running.known import posed_on
 from optsched.problems import Latency, Lsap, Problem
 from optsched.problems.transmission import Transmission
 from optsched.routes import solve
@@ -124,22 +123,6 @@ def test_driver_and_policy_have_streams_of_their_own() -> None:
     plain, gambled = driven(problem, answering(fill), seed=5)[1], driven(problem, gambler, seed=5)[1]
     assert plain == gambled
     assert plain != driven(problem, answering(fill), seed=6)[1]
-
-
-def test_only_pending_maps_are_offered() -> None:
-    """Tests that running and finished tasks and reduces are seen but cannot be started."""
-    cluster = Cluster(["a", "b"], slots=[4, 4])
-    workload = Workload(["t1", "t2", "t3", "t4"], kind=[0, 0, 0, REDUCE])
-    state = State.initial(cluster, workload, status=[RUNNING, FINISHED, PENDING, PENDING], node=[0, 1, -1, -1])
-    problem = Lsap(Instance(cluster, workload, state))
-    policy = Recorder()
-    result = drive(problem, policy)
-    assert result.placement.nodes[[0, 1, 3]].tolist() == [-1, -1, -1]
-    assert result.placement.placed == 1
-
-    text = r'on an offer of node "[ab]" answered task "t4", which is no map that waits; take one of'
-    with pytest.raises(HeuristicFailed, match=text):
-        drive(problem, answering(lambda offer, view: [3]))
 
 
 def test_window_on_the_state_is_read_only() -> None:
@@ -351,21 +334,6 @@ class TestObservers:
         assert gap > 0
         assert min(regrets) >= 0
         assert sum(regrets) == gap != sum(at_start)
-
-    def test_who_does_not_ask_pays_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Tests that no problem is posed unless it is asked for, that it is posed once, and not when it is past."""
-        problem, kept, posed = Lsap(snapshot(1)), [], []
-        monkeypatch.setattr(driver, "posed_on", lambda *message: posed.append(message) or posed_on(*message))
-        drive(problem, LocalityPolicy(), 1, observers=[lambda *message: kept.append(message[2])])
-        assert not posed
-        with pytest.raises(UsageError, match="this decision is past"):
-            kept[0].before  # noqa: B018
-        asked: list[Answer] = []
-        drive(problem, LocalityPolicy(), 1, observers=[lambda *message: (message[2].before, asked.append(message[2]))])
-        assert len(posed) == len(asked)
-        assert asked[0].before is asked[0].before
-        with pytest.raises(UsageError, match="this decision is past"):
-            asked[0].after  # noqa: B018
 
     def test_what_a_policy_makes_of_an_offer_is_its_own_business(self) -> None:
         """Tests that offers and events that a policy changes change nothing of the run, or of what is observed."""

@@ -68,22 +68,6 @@ def test_a_task_that_held_no_slot_leaves_none() -> None:
     assert known.room["map"] == [2, 2]
 
 
-def test_sizes_are_known_of_finished_maps_alone() -> None:
-    """Tests that the view's shuffle shows a size at the end of its map, and no more when the map returns."""
-    cluster = Cluster(["a"], slots=[2])
-    workload = Workload(["m", "r"], kind=[0, 1], job=[0, 0], job_ids=["j"], shuffle=Shuffle([0], [1], [10.0]))
-    known = Known(Lsap(Instance(cluster, workload)))
-    view = known.view
-    assert np.isnan(view.shuffle.size[0])
-    known.start(0, 0)
-    known.finish(0)
-    assert view.shuffle.size.tolist() == [10.0]
-    known.return_task(0)
-    assert np.isnan(view.shuffle.size[0])
-    with pytest.raises(ValueError, match="read-only"):
-        view.shuffle.size[0] = 1.0
-
-
 def test_tasks_of_other_kinds_come_and_go() -> None:
     """Tests that a reduce that runs ends and returns where only maps are placed, and is not offered slots."""
     cluster = Cluster(["a"])

@@ -15,7 +15,6 @@ from typing import Any
 import hostile_heuristics
 import numpy as np
 import pytest
-from policy_cases import answering
 
 import optsched
 import optsched.core.deadline
@@ -148,30 +147,6 @@ def _raise(error: BaseException) -> Callable[..., Any]:
     return faulty
 
 
-@pytest.mark.parametrize(
-    ("given", "complaint"),
-    [
-        (lambda problem, rng: ["a", "b", "n93"], 'answered node "n93" for task "t3": the instance has no such node'),
-        (_raise(ValueError("bad luck")), "raised ValueError: bad luck"),
-        (_raise(MemoryError()), "raised MemoryError"),
-        (_raise(UsageError("not yours")), "raised optsched.core.errors.UsageError: not yours"),
-        (answering(lambda offer, view: None), "answered None; give a sequence of tasks"),
-        (answering(lambda offer, view: [1, 1]), 'answered task "t2" twice'),
-        (answering(lambda offer, view: [9]), "answered 9, no task of the view, which is no map that waits"),
-        (answering(lambda offer, view: [0]), 'answered task "t1", which is no map that waits'),
-    ],
-)
-def test_faulty_heuristic_is_reported(posed: Lsap, given: Any, complaint: str) -> None:
-    """Tests that nonsense and exceptions are a record with the heuristic's name and what was wrong."""
-    result = run(posed, given)
-    assert result.error.startswith(f'heuristic "{result.name}" ')
-    assert complaint in result.error
-    assert "\n" not in result.error
-    with pytest.raises(HeuristicFailed) as failed:
-        result.raise_if_failed()
-    assert str(failed.value) == result.error
-
-
 def test_interrupts_pass(posed: Lsap) -> None:
     """Tests that Ctrl-C is not taken for a fault, but an attempt to exit is."""
     with pytest.raises(KeyboardInterrupt):
@@ -295,15 +270,6 @@ def test_line_of_a_user_whose_library_raised(posed: Lsap, broken: Any) -> None:
     shown, _, place = run(posed, broken.inside_numpy).error.rpartition("; raised in ")
     assert shown.endswith("my_sched.py, line 16")
     assert "linalg" in place
-
-
-@pytest.mark.parametrize("where", ["init", "start", "offer", "notify", "answer"])
-def test_exception_of_a_policy_is_chained(posed: Lsap, broken: Any, where: str) -> None:
-    """Tests the same of each method of a policy, and of what it answers."""
-    result = run(posed, broken.Fails, where=where)
-    assert f"ZeroDivisionError: {where}" in result.error
-    assert "my_sched.py, line " in result.error
-    assert _lines(result.raise_if_failed)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import Offer, Policy, View
 from optsched.heuristics.running.course import Progress, Service
 from optsched.heuristics.running.known import posed_on
-from optsched.heuristics.simulating import EveryRound, simulate
+from optsched.heuristics.simulating import simulate
 from optsched.heuristics.simulating.engine import RELEASED, Beats, Engine, Rules, Stage
 from optsched.heuristics.simulating.services import Levels
 from optsched.measuring.timelines import regret
@@ -334,17 +334,6 @@ def test_runs_with_losses(policy: str, heartbeat: float) -> None:
         assert first[key].sha256 == snapshot.sha256
     with pytest.raises(UsageError, match="regret: nodes were lost in this run"):
         regret(run, "lsap")
-
-
-def test_rounds_and_runs_without_losses() -> None:
-    """Tests rounds, losses after the end, which change nothing, and a run that ends for want of nodes."""
-    instance = arriving(1)
-    assert simulate(instance, EveryRound("lsap-sched"), losses=LOSSES).unfinished == ""
-    plain, later = simulate(instance, "fair"), simulate(instance, "fair", losses=[("n1", 10**6, None)])
-    assert np.array_equal(plain.record, later.record)
-    assert len(plain.attempts) == 0
-    unfinished = simulate(instance, "fair", losses=[(node, 3, None) for node in range(4)]).unfinished
-    assert "and no node has a slot for maps" in unfinished
 
 
 def test_replicas_of_a_lost_node_are_not_read() -> None:

@@ -171,23 +171,6 @@ def test_bug_unsuccessful_tasks_could_not_be_left_out(slots: str | int) -> None:
     assert [job["id"] for job in jobs] == ["killed_late"]
 
 
-def test_killed_jobs() -> None:
-    """Tests that jobs without maps, or without a slot that was observed, are skipped, and alone an error."""
-    document, notes = one("killed.trace.json")
-    assert [task["id"] for task in document["tasks"]] == ["late_m_0"]
-    assert document["jobs"][0]["arrival"] == 0
-    assert notes[:2] == (
-        "killed_empty: has no maps; skipped",
-        "killed_early: none of its 1 maps succeeded, so it observed no slots; skipped",
-    )
-    assert [job["id"] for job in one("killed.trace.json", slots=1)[0]["jobs"]] == ["killed_early", "killed_late"]
-    with pytest.raises(InputError, match=r"nothing to place: killed_empty: has no maps$"):
-        import_rumen(DATA / "killed.trace.json", jobs=["killed_empty"], slots=2)
-    with pytest.raises(InputError, match="nothing to place") as caught:
-        import_rumen(DATA / "killed.trace.json", jobs=["killed_early", "killed_empty"])
-    assert len(caught.value.faults) == 2
-
-
 def test_repeated_job(file: Callable[..., Path]) -> None:
     """Tests that a job recorded twice alike is kept once, on its one host, and that two under one id are a fault."""
     document, notes = one("repeated.trace.json")
@@ -375,17 +358,3 @@ def test_wrong_files(file: Callable[..., Path], read: Callable[..., Any], text: 
     """Tests that a wrong trace, or topology, has one fault, with its place."""
     (found,) = faults(read, file(text))
     assert found.startswith(fault)
-
-
-def test_every_fault_is_listed(file: Callable[..., Path]) -> None:
-    """Tests that all faults of all jobs are reported, the syntax fault that ends the reading among them."""
-    text = """{"jobID": "a", "submitTime": "x", "user": 3, "mapTasks": [{"taskID": 1}, 2]}
-    {"jobID": "b", "reduceTasks": 1} {"jobID": "c" "d"}"""
-    assert [fault.split(":")[0] for fault in faults(read_trace, file(text))] == [
-        "job 1 (a).submitTime",
-        "job 1 (a).user",
-        "job 1 (a).mapTasks[0].taskID",
-        "job 1 (a).mapTasks[1]",
-        "job 2 (b).reduceTasks",
-        "job 3",
-    ]

@@ -178,15 +178,6 @@ def test_denominators() -> None:
     assert (row.instances, row.counted, row.mean, row.optimal, row.over_zero) == (2, 1, 0.5, 1, 1)
 
 
-def test_problems_in_order_of_appearance() -> None:
-    """Tests that problems and heuristics come as they appear, and that an instance counts once among the proofs."""
-    runs = [kept("b", "x", "optimal", 0.0, "flow"), kept("a", "x", "optimal", 0.0), kept("b", "x", "optimal", 0.0)]
-    found = summaries(runs)
-    shown = [(part.problem, [row.heuristic for row in part.rows]) for part in found]
-    assert shown == [("flow", ["b"]), ("lsap", ["a", "b"])]
-    assert found[1].proofs == {"dual": 1}
-
-
 THREE = ("papers/fsy-not-optimal", "papers/labl-figure2", "generated/planted-lsap-n30-t25-remote4-seed0")
 
 
