@@ -198,10 +198,10 @@ def searched(problem: Any) -> AloneSearch:
 
 
 def before(problem: Any, stage: str) -> tuple[ScheduleSearch, Callable[[], None]]:
-    """A search for schedules before one of its stages, and this stage."""
+    """A search for schedules before one of its stages (the name of a method), and this stage."""
     search = ScheduleSearch(problem)
-    for name, step in search.stages():
-        if name == stage:
+    for step in search.stages:
+        if step.__name__ == stage:
             return search, step
         step()
     raise LookupError(stage)

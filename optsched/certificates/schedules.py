@@ -30,8 +30,9 @@ from optsched.problems.schedule_bounds import (
     PricedTime,
     TimePrices,
     Window,
+    area_makespan,
     ruled_out,
-    too_short,
+    too_dear,
 )
 from optsched.problems.schedule_program import TimedProblem
 from optsched.problems.schedules import ScheduleProblem
@@ -41,9 +42,6 @@ _STEPS = 10**6
 
 #: The largest limit of cases, in jobs' steps.
 _LIMIT = 2**57
-
-#: The largest number of a function of lengths; larger ones change lengths by less than a millionth.
-_FUNCTIONS = 10**6
 
 
 def counting_certificate(
@@ -155,13 +153,14 @@ def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -
 
 
 def _counted(problem: ScheduleProblem, windows: Iterable[Window], alone: Ints) -> Number:
-    """What counting proves; for `makespan` the first value beyond the end of each window that is ruled out.
+    """What counting proves; for `makespan` also the first value beyond the end of each window that is ruled out.
 
     `alone` is the earliest end of each job.
     """
     if isinstance(problem, JobTimes):
         return problem.counted_total(alone)
-    latest = int(alone.max(initial=problem.now))
+    areas = (area_makespan(problem, kind, problem.earliest_starts) for kind in range(len(KINDS)))
+    latest = problem.next_end(max(int(alone.max(initial=problem.now)), *areas))
     for window in windows:
         check()
         if ruled_out(problem, window):
@@ -248,16 +247,9 @@ def _job(problem: ScheduleProblem, name: Any, place: str) -> int:
 
 def _written(problem: ScheduleProblem, window: Window) -> dict[str, Any]:
     """A window in the form of certificates: times are microseconds after the snapshot."""
-    entry: dict[str, Any] = {
-        "slots": KINDS[window.kind],
-        "from": window.begin - problem.now,
-        "to": window.end - problem.now,
-        "function": window.function,
-    }
-    if window.prices is not None:
-        names = problem.instance.cluster.node_ids.tolist()
-        entry["node_prices"] = {name: price for name, price in zip(names, window.prices.tolist(), strict=True) if price}
-    return entry
+    names = problem.instance.cluster.node_ids.tolist()
+    prices = {name: price for name, price in zip(names, window.prices.tolist(), strict=True) if price}
+    return {"slots": KINDS[window.kind], "to": window.end - problem.now, "node_prices": prices}
 
 
 def _read(problem: ScheduleProblem, entry: Mapping[str, Any], place: str) -> Window:
@@ -266,20 +258,18 @@ def _read(problem: ScheduleProblem, entry: Mapping[str, Any], place: str) -> Win
         slots = entry.get("slots")
         if slots not in KINDS:
             raise CertificateInvalid(f"slots: must be one of {', '.join(KINDS)}, not {shown(slots)}")
-        if "tail" in entry:
-            raise CertificateInvalid("tail: windows have none; solve again")
-        begin, end, function = (integer(entry, key) for key in ("from", "to", "function"))
-        if begin < 0 or end <= begin:
-            raise CertificateInvalid(f"to: must be after the beginning, and that 0 or more, not {begin} to {end}")
-        if not 0 <= function <= _FUNCTIONS:
-            raise CertificateInvalid(f"function: must be from 0 to {_FUNCTIONS}")
-        prices = None
+        for key in ("tail", "function", "from"):
+            if entry.get(key, 0) != 0:
+                raise CertificateInvalid(f"{key}: windows have none; solve again")
+        end = integer(entry, "to")
+        if end <= 0:
+            raise CertificateInvalid(f"to: must be after the snapshot, not {end}")
+        prices = np.ones(len(problem.instance.cluster), dtype=np.int64)
         if "node_prices" in entry:
             prices = np.maximum(prices_of(entry, "node_prices", problem.instance.node_index), 0)
-    window = Window(KINDS.index(slots), begin + problem.now, end + problem.now, function, prices)
-    wrong = too_short(window)
-    if wrong is not None:
-        raise CertificateInvalid(f"{place}: {wrong}")
+        window = Window(KINDS.index(slots), end + problem.now, prices)
+        if too_dear(problem, window):
+            raise CertificateInvalid("node_prices: a price times the length of the window is 2^60 or more")
     return window
 
 

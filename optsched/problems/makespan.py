@@ -52,7 +52,7 @@ class Makespan(TimedProblem):
         if self.plainly_infeasible is not None:
             return ()
         alone = int(self.earliest_completions.max(initial=self.now))
-        area = max(area_makespan(self, kind) for kind in range(len(KINDS)))
+        area = max(area_makespan(self, kind, self.release) for kind in range(len(KINDS)))
         return (
             Bound("critical-path", "makespan", seconds(alone - self.now), "makespan, of the longest job alone"),
             Bound("area", "makespan", seconds(area - self.now), "makespan, were tasks divisible among all slots"),

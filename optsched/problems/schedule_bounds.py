@@ -1,8 +1,7 @@
 """Lower bounds of schedules, in integers: by counting, by each job alone, and by prices of slots over time.
 
-Counting uses the area of all slots (`area_makespan`), one machine as fast as all of them (`fluid_ends`), and windows of
-time (`Window`). Tasks that are released at the start of a window or later, and end within it, fit into it together.
-Their use of the slots is measured by a price for each node, and by a function of their lengths that no slot can exceed.
+Counting uses the area of all slots (`area_makespan`), one machine as fast as all of them (`fluid_ends`), and prices of
+nodes within a window of time (`Window`).
 
 `JobsAlone` poses the maps of each job, near their data or far from it, as a `latency` problem on slots. What is proved
 about that problem holds for the job in every schedule. `Latency` proves that a limit is too low.
@@ -37,21 +36,21 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 
 
-def area_makespan(problem: ScheduleProblem, kind: int) -> int:
+def area_makespan(problem: ScheduleProblem, kind: int, starts: Ints) -> int:
     """The earliest time at which all tasks of a kind can have ended, by the room of all slots together; microseconds.
 
-    From each release on, the slots must do what is released then or later, and what still runs then.
+    From each instant on, the slots must do what may start only then or later, and what still runs then. `starts` is
+    when each of `tasks` may start at the earliest: int64, shape (tasks,).
     """
     slots = int(problem.room[KINDS[kind]].sum())
     own = problem.kind == kind
-    work = problem.least_times[own]
-    release = problem.release[own]
+    work, start = problem.least_times[own], starts[own]
     busy = problem.running_of(kind)[1]
     latest = problem.now
     if not slots:
         return latest
-    for begin in np.unique(np.append(release, problem.now)).tolist():
-        area = exact_sum(work[release >= begin]) + exact_sum(np.maximum(busy - begin, 0))
+    for begin in np.unique(np.append(start, problem.now)).tolist():
+        area = exact_sum(work[start >= begin]) + exact_sum(np.maximum(busy - begin, 0))
         if area:
             latest = max(latest, begin - (-area // slots))
     return latest
@@ -105,47 +104,19 @@ def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
 
 
 class Window(NamedTuple):
-    """A window of time in which tasks of a kind run, and how their use of slots is measured.
+    """The time from the snapshot until `end` (microseconds), in which all tasks of a kind run, and prices of nodes.
 
-    Tasks count that may not start before `begin` and must end by the later `end`; microseconds. With `function` 0 tasks
-    count their length; with k of 1 or more, see `lengths`. `prices` is the cost of time on each node: int64, shape
-    (nodes,), 0 or more; None: 1 everywhere.
+    `prices` is the cost of time on each node: int64, shape (nodes,), 0 or more.
     """
 
     kind: int
-    begin: int
     end: int
-    function: int = 0
-    prices: Ints | None = None
+    prices: Ints
 
 
-def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
-    """The lengths of tasks on a slot that has `window` microseconds; together they are at most `lengths(window)`.
-
-    With function 0 it is their time. With k it is u^(k) of Fekete and Schepers (2001), a dual feasible function, times
-    k times the window: the time itself if (k + 1) times it is a multiple of the window, else it is rounded down to such
-    a time. So if a task fits exactly twice, it counts as half a slot, however much time is left. Tasks longer than the
-    window count as 2^60.
-
-    >>> lengths(np.array([4, 5, 6, 10, 11]), 10, 1).tolist()
-    [0, 5, 10, 10, 1152921504606846976]
-    >>> lengths(np.array([4, 5]), 10, 2).tolist()
-    [10, 10]
-    """
-    within = np.minimum(times, window)
-    if function:
-        more = (function + 1) * within
-        whole = more // window
-        within = np.where(more == whole * window, function * within, window * whole)
-    return np.where(times <= window, within, NEVER)
-
-
-def too_short(window: Window) -> str | None:
-    """Why a window cannot be measured in 64 bits, or None: a task that fits must count less than 2^60."""
-    price = 1 if window.prices is None else max(1, int(window.prices.max(initial=0)))
-    if (window.function + 1) * (window.end - window.begin) * price < NEVER:
-        return None
-    return "prices, function and length of the window multiply to 2^60 or more"
+def too_dear(problem: ScheduleProblem, window: Window) -> bool:
+    """Whether a task that fits into a window may cost 2^60 or more."""
+    return (window.end - problem.now) * int(window.prices.max(initial=1)) >= NEVER
 
 
 def tails(problem: ScheduleProblem) -> Ints:
@@ -165,27 +136,18 @@ def tails_after_all(problem: ScheduleProblem) -> Ints:
     return np.where(problem.maps_before_reduces == count, tails(problem), 0)
 
 
-def counted(problem: ScheduleProblem, window: Window) -> Bools:
-    """Which of `tasks` count in a window; shape (tasks,)."""
-    found: Bools = (problem.kind == window.kind) & (problem.earliest_starts >= window.begin)
-    return found
-
-
 def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
-    """The demand of tasks in a window (None if one does not fit) and its supply; it must not be `too_short`.
+    """The demand of tasks in a window (None if one does not fit) and its supply; it must not be `too_dear`.
 
-    If all jobs end by `end`, their demand is at most the supply. Proof: the counted tasks run side by side within the
-    window. So those on a slot of node n, after its running task, have a total of `lengths` of at most the slot's. Each
-    costs at least its node's price for that.
+    If all jobs end by `end`, their demand is at most the supply. Proof: the tasks run side by side within the window.
+    So those on a slot, after its running task, take together at most its time. Each costs at least its node's price for
+    that.
     """
-    long, room = window.end - window.begin, problem.room[KINDS[window.kind]]
-    prices = np.ones(len(room), dtype=np.int64) if window.prices is None else window.prices
-    whole = int(lengths(np.array([long]), long, window.function)[0])
+    long, room = window.end - problem.now, problem.room[KINDS[window.kind]]
     nodes, until, _ = problem.running_of(window.kind)
-    held = lengths(np.clip(until - window.begin, 0, long), long, window.function)
-    there = whole * exact_product(prices, room) - exact_product(prices[nodes], held)
-    tasks = np.flatnonzero(counted(problem, window))
-    taken = problem.times.cheapest(prices, room > 0, lambda times: lengths(times, long, window.function))[tasks]
+    held = np.minimum(until - problem.now, long)
+    there = long * exact_product(window.prices, room) - exact_product(window.prices[nodes], held)
+    taken = problem.times.cheapest(window.prices, room > 0, long)[problem.kind == window.kind]
     return None if (taken >= NEVER).any() else exact_sum(taken), there
 
 

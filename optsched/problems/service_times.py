@@ -10,7 +10,7 @@ farthest. Users of times need not know the kind. What a reduce copies depends on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -58,18 +58,18 @@ class Level:
         row = slice(*self.areas.starts[position : position + 2].tolist())
         return list(zip(self.areas.values[row].tolist(), self.times[row].tolist(), strict=True))
 
-    def cheapest(self, offers: Ints, counted: Callable[[Ints], Ints] | None = None) -> Ints:
+    def cheapest(self, offers: Ints, most: int = NEVER) -> Ints:
         """The least product of time and offer over the areas of each task; shape (tasks,), 2^60 if there is none.
 
-        A node's offer is its price, or 2^60 if it must not be used; `counted` is as for `ServiceTimes.cheapest`.
+        A node's offer is its price, or 2^60 if it must not be used. No task may take longer than `most`.
         """
         least = np.full(int(self.area.max(initial=-1)) + 2, NEVER, dtype=np.int64)  # the last entry: no area
         np.minimum.at(least, self.area, offers)
         least[-1] = NEVER
-        price, amounts = least[self.areas.values], self.times if counted is None else counted(self.times)
+        price = least[self.areas.values]
         products = np.full(len(price), NEVER, dtype=np.int64)
-        there = (price < NEVER) & (amounts < NEVER)
-        products[there] = price[there] * amounts[there]
+        there = (price < NEVER) & (self.times <= most)
+        products[there] = price[there] * self.times[there]
         found, filled = np.full(len(self.areas), NEVER, dtype=np.int64), np.flatnonzero(self.areas.lengths)
         if len(filled):
             found[filled] = np.minimum.reduceat(products, self.areas.starts[:-1][filled])
@@ -157,18 +157,17 @@ class ServiceTimes:
         """The distinct times of all tasks at all levels, increasing."""
         return np.unique(self.by_level)
 
-    def cheapest(self, prices: Ints, usable: Bools, counted: Callable[[Ints], Ints] | None = None) -> Ints:
+    def cheapest(self, prices: Ints, usable: Bools, most: int = NEVER) -> Ints:
         """The least product of time and price over the usable nodes, for each task; shape (tasks,), 2^60 if there is
         none.
 
         It is too low, and so still a bound, if a task takes longer near its data than far from it. Prices are 0 or
-        more; no product may exceed 2^60. `counted` converts times to what counts instead of them; 2^60 if a task must
-        not run.
+        more; no product may exceed 2^60. No task may take longer than `most`.
         """
         offers = np.where(usable, prices, NEVER)
         found = np.full(len(self), NEVER, dtype=np.int64)
         for level in self.near:
-            found = np.minimum(found, level.cheapest(offers, counted))
+            found = np.minimum(found, level.cheapest(offers, most))
         return found
 
     def near_and_far(self, usable: Bools) -> tuple[Ints, Ints]:

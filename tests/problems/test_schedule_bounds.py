@@ -23,11 +23,10 @@ from optsched.problems.schedule_bounds import (
     area_makespan,
     demand,
     fluid_ends,
-    lengths,
     ruled_out,
     tails,
     tails_after_all,
-    too_short,
+    too_dear,
     work_by_job,
 )
 from optsched.routes.latency import latency_search
@@ -67,38 +66,24 @@ def test_area_by_release() -> None:
     """Tests that what is released late counts from there on, and that work is rounded up to whole microseconds."""
     workload = Workload(["t1", "t2"], job=[0, 1], job_ids=["j1", "j2"], arrival=[0, 8], duration=[4, 3])
     problem = Makespan(Instance(Cluster(["a"], slots=[2]), workload))
-    assert area_makespan(problem, 0) == 9_500_000
-    assert area_makespan(problem, 1) == 0
+    assert area_makespan(problem, 0, problem.release) == 9_500_000
+    assert area_makespan(problem, 1, problem.release) == 0
     work, release = work_by_job(problem, 0)
     assert (work.tolist(), release.tolist()) == ([4_000_000, 3_000_000], [0, 8_000_000])
     assert [bound.value for bound in problem.cheap_bounds()] == [11, Fraction(19, 2)]
 
 
-@pytest.mark.parametrize("function", [0, 1, 2, 3, 7])
-def test_what_fits_on_a_slot_counts_no_more_than_it(function: int) -> None:
-    """Tests that any tasks that fit together count no more than a slot, and that the slot itself counts all of it."""
-    for window in (1, 5, 12, 30):
-        whole = int(lengths(np.array([window]), window, function)[0])
-        assert whole == window * max(1, function)
-        for count in range(1, 5):
-            for times in itertools.combinations_with_replacement(range(window + 1), count):
-                if sum(times) <= window:
-                    assert int(lengths(np.array(times), window, function).sum()) <= whole
-
-
 def test_windows_against_enumeration() -> None:
-    """Tests that no window rules out what a schedule attains, with any prices, functions and beginnings."""
+    """Tests that no window rules out what a schedule attains, with any prices."""
     chance, out = random.Random(1), 0
     for problem, optimum in proved(Makespan, range(50)):
         latest = problem.now + int(optimum * 10**6)
         kinds = [kind for kind in (MAP, REDUCE) if (problem.kind == kind).any()]
         for kind in kinds:
             prices = np.array([chance.randint(0, 3) for _ in problem.room["map"]])
-            begin = chance.choice([problem.now, *problem.earliest_starts.tolist()])
             for end in (latest, latest - problem.lattice, latest - 10**6):
-                if end > begin:
-                    window = Window(kind, begin, end, chance.randint(0, 4), chance.choice([None, prices]))
-                    found = ruled_out(problem, window)
+                if end > problem.now:
+                    found = ruled_out(problem, Window(kind, end, chance.choice([np.ones_like(prices), prices])))
                     out += found
                     assert not found or end < latest
     assert out > 8
@@ -113,20 +98,20 @@ def test_demand_of_tasks_beside_one_that_runs() -> None:
     running = {"status": [0, 0, 0, 1, 0], "node": [-1, -1, -1, 0, -1], "start": [np.nan] * 3 + [0, np.nan]}
     problem = Makespan(Instance.initial(cluster, workload, idle_slots=[1], **running), slowstart=0.6)
     assert tails(problem).tolist() == [6 * SECOND]
-    assert demand(problem, Window(MAP, 0, 10 * SECOND)) == (15 * SECOND, 16 * SECOND)
-    assert demand(problem, Window(MAP, 0, 6 * SECOND)) == (None, 8 * SECOND)
+    one = np.ones(1, dtype=np.int64)
+    assert demand(problem, Window(MAP, 10 * SECOND, one)) == (15 * SECOND, 16 * SECOND)
+    assert demand(problem, Window(MAP, 6 * SECOND, one)) == (None, 8 * SECOND)
     assert tails(Makespan(problem.instance, slowstart=0)).tolist() == [0]
 
 
 def test_what_fills_a_window_at_the_highest_price() -> None:
     """Tests that a task that just fits is not taken for one that does not, where its price times length is 2^60."""
     problem = Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2**20 / 10**6])))
-    dearest = Window(MAP, 0, 2**20, prices=np.array([2**40]))
-    assert too_short(dearest) is not None
+    dearest = Window(MAP, 2**20, np.array([2**40]))
+    assert too_dear(problem, dearest)
     dear = dearest._replace(prices=np.array([2**40 - 1]))
-    assert too_short(dear) is None
+    assert not too_dear(problem, dear)
     assert not ruled_out(problem, dear)
-    assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 1000)))
 
 
 def test_reduces_that_wait_for_all_maps() -> None:

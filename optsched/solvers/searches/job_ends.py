@@ -45,9 +45,8 @@ from optsched.problems.schedule_bounds import (
     PricedTime,
     TimePrices,
     Window,
-    counted,
     ruled_out,
-    too_short,
+    too_dear,
 )
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
@@ -378,20 +377,16 @@ def ended_by(problem: JobTimes, ends: Ints, most: int) -> Schedule | None:
 
 
 # Windows --------------------------------------------------------------------------------------------------------------
-# They prove that the tasks of a kind do not all end so soon; certificates recompute what is kept. With a function of
-# lengths a window is exact to the microsecond, while prices of slots over time round to a step. With prices of nodes it
-# shows that the data of many tasks is on few nodes. These prices are duals of the program that spreads tasks over
-# nodes. Tasks that take the same time in an area (a node, a rack, anywhere) meet at a hub, which leads to its nodes. So
-# the number of variables is that of replicas, plus hubs times nodes, and not tasks times nodes.
+# They prove that the tasks of a kind do not all end so soon, since the data of many is on few nodes; certificates
+# recompute what is kept. Prices of nodes are duals of the program that spreads tasks over nodes. Tasks that take the
+# same time in an area (a node, a rack, anywhere) meet at a hub, which leads to its nodes. So the number of variables is
+# that of replicas, plus hubs times nodes, and not tasks times nodes.
 
 #: The highest price, so that prices can be multiplied by lengths.
 _LARGEST = 1000
 
 #: Larger programs are not posed: this many variables take seconds.
 _ARCS = 100_000
-
-#: Functions of lengths, and the most beginnings, that are tried.
-_FUNCTIONS, _BEGINNINGS = range(4), 8
 
 
 def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window | None:
@@ -403,45 +398,27 @@ def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window |
     while low < high:
         middle = problem.next_end((low + high) // 2)
         middle = middle if middle < high else low
-        usable = (window for window in _windows(problem, kind, middle) if too_short(window) is None)
-        window = next((window for window in usable if ruled_out(problem, window)), None)
-        if window is not None:
+        window = Window(kind, middle, node_prices(problem, kind, middle))
+        if not too_dear(problem, window) and ruled_out(problem, window):
             best, low = window, problem.next_end(middle + 1)
         else:
             high = middle
     return best
 
 
-def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
-    """Windows up to an end: from the snapshot and some releases on, by functions of lengths, then prices of nodes."""
-    begins = np.unique(np.append(problem.earliest_starts[problem.kind == kind], problem.now))
-    chosen = np.unique(np.linspace(0, len(begins) - 1, _BEGINNINGS).round().astype(np.int64))
-    for begin in begins[chosen].tolist():
-        for function in _FUNCTIONS if begin < end else ():
-            yield Window(kind, begin, end, function=function)
-    posed = Window(kind, problem.now, end)
-    prices = node_prices(problem, posed)
-    if prices is not None:
-        yield posed._replace(prices=prices)
+def node_prices(problem: ScheduleProblem, kind: int, end: int) -> Ints:
+    """Prices of nodes for which the tasks of a kind need most until an end; 1 everywhere if there are none.
 
-
-def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
-    """Prices of nodes for which the tasks of a window need most; None if there are none, or the program is too large.
-
-    Lengths count unchanged: function and prices of the window do not matter.
+    The same if the program is too large.
     """
-    long, room = window.end - window.begin, problem.room[KINDS[window.kind]].astype(np.float64)
-    nodes, until, _ = problem.running_of(window.kind)
-    np.subtract.at(room, nodes, np.clip(until - window.begin, 0, long) / long)
-    posed = _posed(problem, np.flatnonzero(counted(problem, window)), long, np.maximum(room, 0.0))
-    if posed is None:
-        return None
-    found = solve_uninterrupted(posed, Profile("prices of nodes"))
-    if found.row_duals is None:
-        return None
-    duals = np.maximum(-found.row_duals[-len(room) :], 0.0)
+    long, room = end - problem.now, problem.room[KINDS[kind]].astype(np.float64)
+    nodes, until, _ = problem.running_of(kind)
+    np.subtract.at(room, nodes, np.minimum(until - problem.now, long) / long)
+    posed = _posed(problem, np.flatnonzero(problem.kind == kind), long, np.maximum(room, 0.0))
+    found = None if posed is None else solve_uninterrupted(posed, Profile("prices of nodes")).row_duals
+    duals = np.zeros(1) if found is None else np.maximum(-found[-len(room) :], 0.0)
     if duals.max(initial=0.0) <= 0:
-        return None
+        return np.ones(len(room), dtype=np.int64)
     prices: Ints = np.rint(duals * (_LARGEST / duals.max())).astype(np.int64)
     return prices
 

@@ -349,11 +349,8 @@ _PLACEMENTS = 600_000
 #: A limit of cases lies this far from the proved bound towards the best schedule; and all starts of their programs.
 _SHARE, _STARTS = Fraction(1, 4), 8_000_000
 
-#: The most tasks for a program over nodes; with more, a tree first looks for schedules, with this many starts.
-_SMALL, _DIVES = 500, 1_500_000
-
-#: Ends of jobs for which schedules are searched; and the most variables of programs over nodes.
-_ENDS, _VARIABLES = 25, 8_000
+#: Ends of jobs for which schedules are searched; the most tasks of programs over nodes for these, and starts.
+_ENDS, _SMALL, _VARIABLES = 25, 500, 8_000
 
 #: Random orders that are tried from the end on.
 _NOISY = 200
@@ -392,23 +389,18 @@ class ScheduleSearch:
 
     def run(self) -> None:
         """Search until bound and schedule meet, or everything has been tried; OutOfTime at a deadline."""
-        for _, step in self.stages():
+        for stage in self.stages:
             if self.closed:
                 return
-            step()
+            stage()
 
-    def stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """The stages in order, with their names; a stage may be left out, but not the earlier ones."""
-        yield "orders", self._by_orders
-        yield "jobs alone", self._by_jobs_alone
+    @property
+    def stages(self) -> list[Callable[[], None]]:
+        """The stages in order."""
+        of_both = [self._by_orders, self._by_jobs_alone]
         if isinstance(self.problem, JobTimes):
-            yield "prices by time", self._by_prices
-            yield "cases of ends", self._by_cases
-        else:
-            yield "prices by time", self._by_end_prices
-            yield "windows", self._by_windows
-            yield "halving", self._by_halving
-        yield "exchanges", self._by_exchanges
+            return [*of_both, self._by_prices, self._by_cases, self._by_exchanges]
+        return [*of_both, self._by_end_prices, self._by_windows, self._by_halving, self._by_exchanges]
 
     # Schedules ----------------------------------------------------------------------------------------------------
 
@@ -535,8 +527,6 @@ class ScheduleSearch:
         if self._priced is None:
             return
         starts, closed = _STARTS, True
-        if len(self.problem.tasks) > _SMALL:
-            starts -= self._grown(self.value, _DIVES)[1]
         while closed and not self.closed and starts > 0:
             limit = self.proof.claim + (self.value - self.proof.claim) * _SHARE
             closed, used = self._grown(limit, starts)

@@ -293,12 +293,16 @@ class TrafficSearch:
     def proof(self, limit: int | None, target: int) -> Cases | None:
         """Prices, by cases if necessary, that prove that placements within a limit cause `target` units or more.
 
-        It is branch and bound on the datacenter of the bundle that the relaxation splits most. A case that the prices
-        of the case above settle is not examined. None if that would take too many relaxations.
+        None if that would take too many cases.
         """
         known = self.priced(limit)
-        if known.proved >= target:
-            return Cases(known.prices)
+        return Cases(known.prices) if known.proved >= target else self._by_cases(limit, target)
+
+    def _by_cases(self, limit: int | None, target: int) -> Cases | None:
+        """The same by branch and bound on the datacenter of the bundle that the relaxation splits most.
+
+        A case that the prices of the case above settle is not examined.
+        """
         posed = self.problem.within(limit)
         program = Arrays(posed)
         left = min(_MOST_CASES, _MOST_COLUMNS // len(program.relaxed.objective))

@@ -54,7 +54,7 @@ def test_schedules_of_large_problems_are_looked_for_by_orders(monkeypatch: pytes
     """Tests that without programs over nodes orders by when jobs end in a case give schedules, and cases prove more."""
     monkeypatch.setattr(schedules, "_SMALL", 10)
     monkeypatch.setattr(schedules, "_ENDS", 1)
-    search, step = before(JobTimes(batch(5, tasks=48)), "cases of ends")
+    search, step = before(JobTimes(batch(5, tasks=48)), "_by_cases")
     value, bound = search.value, search.proof.claim
     step()
     assert bound < search.proof.claim <= search.value <= value
@@ -63,7 +63,7 @@ def test_schedules_of_large_problems_are_looked_for_by_orders(monkeypatch: pytes
 def test_cases_that_are_cut_short_prove_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the part of a tree that there is at a deadline is proof, and that few starts end it as well."""
     problem = JobTimes(batch(5, tasks=48))
-    search, step = before(problem, "cases of ends")
+    search, step = before(problem, "_by_cases")
     proof = search.proof
     monkeypatch.setattr(schedules, "_STARTS", 1)
     step()
