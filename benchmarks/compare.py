@@ -7,7 +7,8 @@ alternate. A way reads the instance's file (another tool: arrays that optsched p
 the solution of the default route is then certified from its file, in a process in which no solver can be imported.
 Seconds are of processor time, the least of all runs; `first` is the first time in a process, with what is imported and
 compiled then. `default` is `optsched solve`; its models by Pyomo and PuLP, and arrays for HiGHS, are the other routes.
-`shared program` is the way that all problems have in common: HiGHS by the exact program, then prices or a tree.
+`shared program` is the way that all problems have in common: HiGHS by the exact program, then prices or a tree. The
+ways `without STAGE` are the default without a stage of its search (`comparing/stages.py`).
 
 The program fails, by name, where two ways have different optima, or a certificate does not hold.
 """
@@ -33,7 +34,7 @@ from comparing.peers import installed
 from comparing.plot import write_plot
 from comparing.rows import SETTINGS, Row, rows
 from comparing.running import Comparison, Tools, compared, disagreements
-from comparing.tables import growth_table, shipped_table, standing_table, ways_table
+from comparing.tables import growth_table, shipped_table, stages_table, standing_table, ways_table
 
 from optsched.core.errors import UsageError
 from optsched.core.processes import Limits
@@ -94,6 +95,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
                         help="only these and the default; may be repeated")  # fmt: skip
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="processes of each way; the least counts")
     parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="of one process (default: 60)")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="of one solve of optsched (default: none)")
     parser.add_argument("--memory", type=int, default=8000, metavar="MB", help="of one process (default: 8000)")
     parser.add_argument("--ortools", metavar="PYTHON", help="the Python that has OR-Tools, if it is another one")
     parser.add_argument("--json", metavar="FILE", help="write the result there; rows that it has already are not run")
@@ -166,9 +168,10 @@ def main(given: Sequence[str] | None = None) -> int:
     if not chosen:
         wanted = " or ".join(arguments.row or "*")
         raise SystemExit(f"no row fits --row {wanted}; they are called, for instance, {rows(arguments.sizes)[0].key}")
+    tools = Tools(arguments.limits, pythons, arguments.time_limit)
     found: list[Comparison] = []
     wrong: list[str] = []
-    for comparison in _measured(chosen, arguments, Tools(arguments.limits, pythons), held):
+    for comparison in _measured(chosen, arguments, tools, held):
         found.append(comparison)
         wrong += disagreements(comparison)
         if arguments.json is not None:
@@ -177,6 +180,7 @@ def main(given: Sequence[str] | None = None) -> int:
     print(f"`{command}`, {', '.join(f'{name} {text}' for name, text in surroundings['versions'].items())}")
     for problem, entries in groupby(found, key=lambda entry: entry.row.problem):
         print(f"\n### {problem}\n\n{ways_table(entries)}")
+    print(f"\n### Without a stage\n\n{stages_table(found)}")
     print(f"\n### The default against other tools\n\n{standing_table(found)}")
     print(f"\n### The default against every other way that is shipped\n\n{shipped_table(found)}")
     print(f"\n### Growth\n\n{growth_table(found)}")

@@ -10,15 +10,19 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from comparing.clock import MOST, Clock, again
 from comparing.rows import HEURISTICS, Row, made
+from comparing.stages import STAGES, WITHOUT, without
 from optsched.core.network import FlowNetwork
 from optsched.core.problem_record import imported
 from optsched.core.registry import record_of
@@ -26,7 +30,7 @@ from optsched.instances.generate import generate
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.problems.programs import Programmed
 from optsched.solvers.compiled import SWITCH, compiles
-from optsched.solvers.profiles import load_profile
+from optsched.solvers.profiles import Profile, load_profile
 
 #: What a table of costs may hold, for other tools to read it.
 _MOST_CELLS = 2**26
@@ -89,6 +93,7 @@ def prepared(row: Row, folder: Path) -> dict[str, Any]:
         ways.append(f"route arrays, {_INTERIOR}")
     if isinstance(problem, Programmed):
         ways.append(_SHARED)
+    ways += [WITHOUT + stage for stage in STAGES.get(row.problem, ())]
     return {"ways": ways, "forms": forms}
 
 
@@ -135,14 +140,15 @@ def _write_network(problem: Any, folder: Path) -> int:
 # What is measured -------------------------------------------------------------------------------------------------
 
 
-def measured(row: Row, way: str, folder: Path, rounds: int = MOST) -> dict[str, Any]:
-    """What one of our own ways takes, from reading the instance's file on."""
+def measured(row: Row, way: str, folder: Path, rounds: int = MOST, time_limit: float | None = None) -> dict[str, Any]:
+    """What one of our own ways takes, from reading the instance's file on; a solve has a limit in seconds."""
     if row.kind == "files":
         return again(lambda clock: _read(clock, folder / f"instance{way}"), rounds)
     import optsched
 
     name, _, kind = way.removeprefix("route ").partition(", ")
-    route, kept = None if name == "default" else name, folder if way == "default" else None
+    route = None if name == "default" or name.startswith(WITHOUT) else name
+    kept = folder if way == "default" else None
     if kind == _LOADED:
         optsched.frontier(_problem(row, generate(row.family, **_LOADING[row.problem])))
 
@@ -159,17 +165,28 @@ def measured(row: Row, way: str, folder: Path, rounds: int = MOST) -> dict[str, 
             return _frontier(clock, problem, route, kept)
         if row.kind == "study":
             return _studied(clock, problem)
-        return _solved(clock, problem, route, "large" if kind == _INTERIOR else "exact", kept)
+        profile = load_profile("large" if kind == _INTERIOR else "exact")
+        return _solved(clock, problem, route, replace(profile, time_limit=time_limit), kept)
 
-    if way != _PLAIN:
+    with _changed(row, way):
         return again(once, rounds)
-    os.environ[SWITCH] = "0"
-    compiles.cache_clear()
-    try:
-        return again(once, rounds)
-    finally:
-        del os.environ[SWITCH]
-        compiles.cache_clear()
+
+
+@contextmanager
+def _changed(row: Row, way: str) -> Iterator[None]:
+    """The package as a way has it, within: without compiled loops, or without a stage of the search."""
+    if way == _PLAIN:
+        try:
+            with mock.patch.dict(os.environ, {SWITCH: "0"}):
+                compiles.cache_clear()
+                yield
+        finally:
+            compiles.cache_clear()
+    elif way.startswith(WITHOUT):
+        with without(row.problem, way):
+            yield
+    else:
+        yield
 
 
 def _read(clock: Clock, path: Path) -> dict[str, Any]:
@@ -180,20 +197,22 @@ def _read(clock: Clock, path: Path) -> dict[str, Any]:
     return {"answer": [instance.sha256], "megabytes": round(path.stat().st_size / 1e6, 1)}
 
 
-def _solved(clock: Clock, problem: Any, route: str | None, profile: str, folder: Path | None) -> dict[str, Any]:
+def _solved(clock: Clock, problem: Any, route: str | None, profile: Profile, folder: Path | None) -> dict[str, Any]:
     from optsched.instances.claim_files import write_claim
     from optsched.routes import programs, solve
     from optsched.routes.call import Call
 
     with clock.phase("solve"):
         if route == _SHARED:
-            solution = programs.by_route(Call(problem, "arrays"), load_profile(profile))
+            solution = programs.by_route(Call(problem, "arrays"), profile)
         else:
             solution = solve(problem, profile, route=route)
     result = {
         "engine": str(solution.solver.get("name", "")),
-        "proof": str(solution.certificate),
+        "proof": ", ".join(dict.fromkeys(str(proof.kind) for proof in solution.certificates)),
         "build_wall": round(solution.build_seconds, 6),
+        "value": solution.objective and [str(part) for part in solution.objective],
+        "bound": [None if part is None else str(part) for part in solution.bound],
     }
     if not solution.optimal:
         return {**result, "answer": None, "ended": f"{solution.termination} {solution.limit or ''}".strip()}
@@ -279,7 +298,7 @@ def main(job: Mapping[str, Any]) -> dict[str, Any]:
         for name in _SOLVERS:
             sys.modules[name] = None  # type: ignore[assignment]
         return certified(row, folder)
-    return measured(row, job["way"], folder)
+    return measured(row, job["way"], folder, time_limit=job["time_limit"])
 
 
 if __name__ == "__main__":

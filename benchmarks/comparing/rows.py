@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from optsched.core.registry import SHIPPED
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 
-#: Which rows are run: `tiny` are those of the contract suite, in which every placement can be tried.
-SETTINGS = ("tiny", "small", "anchors", "large")
+#: Which rows are run: `tiny` are those of the contract suite, in which every placement can be tried; `stages` are those
+#: that tell what each stage of a search is for.
+SETTINGS = ("tiny", "small", "anchors", "large", "stages")
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,26 @@ def _transmission(nodes: int, tasks: int, reduces: int, jobs: int) -> dict[str, 
     return {"nodes": nodes, "tasks": tasks, "reduces": reduces, "jobs": jobs}
 
 
+def _over_time(tasks: int, **more: Any) -> dict[str, Any]:
+    return {"nodes": tasks // 12, "tasks": tasks, "reduces": tasks // 10, "jobs": 8, "slots": 2, **more}
+
+
 #: Series of each problem: its name, the family, the parameters of the problem, and for each setting sizes and what is
 #: drawn. A series whose name begins with a kind (`frontier: ...`) is of that kind.
 _Series = tuple[str, str, Mapping[str, Any], Mapping[str, list[tuple[int, Mapping[str, Any]]]]]
+
+#: Of schedules.
+_SCHEDULED: list[_Series] = [
+    (name, family, {}, {"stages": [(tasks, {"tasks": tasks, **drawn, "seed": seed}) for seed in range(3)]})
+    for name, tasks, family, drawn in (
+        ("few tasks", 8, "makespan", {"nodes": 3, "reduces": 2, "jobs": 3, "slots": 1, "running": 0.2}),
+        ("at once", 40, "makespan", {"nodes": 6, "reduces": 8, "jobs": 4, "slots": 2}),
+        ("arriving", 40, "job-times", {"nodes": 6, "reduces": 8, "jobs": 4, "slots": 2}),
+        ("maps alone", 40, "job-times", {"nodes": 6, "reduces": 0, "jobs": 6, "slots": 1, "gap": 40.0}),
+        ("crowded", 120, "crowded", {"nodes": 20, "jobs": 3, "slots": 2, "gap": 10.0}),
+        ("many jobs", 240, "job-times", {"nodes": 20, "reduces": 0, "jobs": 12, "slots": 2, "gap": 30.0}),
+    )
+]
 
 _SERIES: dict[str, list[_Series]] = {
     "lsap": [
@@ -249,8 +267,13 @@ _SERIES: dict[str, list[_Series]] = {
             "anchors": [(4000, {"jobs": 20, "nodes": 200, "maps": 600})],
             "large": [(300_000, {"jobs": 30, "nodes": 10_000, "maps": 30_000})],
         }),
-        ("three kinds of nodes", "utility", {}, {
+        ("equal nodes, reduces fixed", "utility", {"reduces": "fixed"}, {
+            "anchors": [(4000, {"jobs": 20, "nodes": 200, "maps": 600})],
+            "large": [(300_000, {"jobs": 30, "nodes": 10_000, "maps": 30_000})],
+        }),
+        ("different nodes", "utility", {}, {
             "small": [(48, {"jobs": 4, "nodes": 12, "types": 3})],
+            "anchors": [(400, {"jobs": 8, "nodes": 50, "types": 50, "maps": 150, "reduces": 12})],
         }),
     ],
     "traffic": [
@@ -262,6 +285,16 @@ _SERIES: dict[str, list[_Series]] = {
         ("slots", "traffic", {"capacity": "slots"}, {
             "small": [(600, {"nodes": 200, "tasks": 600, "jobs": 30})],
             "anchors": [(10_000, {"nodes": 1000, "tasks": 10_000, "jobs": 100, "datacenters": 10})],
+        }),
+        ("scarce slots", "traffic", {"capacity": "slots"}, {
+            "stages": [
+                (tasks, {"nodes": tasks // 10, "tasks": tasks, "jobs": 6, "datacenters": 4, "spare": 0.1, "seed": seed})
+                for tasks in (40, 120) for seed in range(5)
+            ],
+            "large": [
+                (1000, {"nodes": 100, "tasks": 1000, "jobs": jobs, "datacenters": 10, "spare": 0.1})
+                for jobs in (50, 20)
+            ],
         }),
         ("heuristics: policies", "traffic", {}, {
             "small": [(2000, {"nodes": 400, "tasks": 2000, "jobs": 50, "datacenters": 8})],
@@ -296,21 +329,17 @@ _SERIES: dict[str, list[_Series]] = {
     ],
     "makespan": [
         ("", "makespan", {}, {
-            "small": [
-                (count, {"nodes": count // 12, "tasks": count, "reduces": count // 10, "jobs": 8, "slots": 2})
-                for count in (60, 240)
-            ],
+            "small": [(count, _over_time(count)) for count in (60, 240)],
             "anchors": [(1200, {"nodes": 60, "tasks": 1200, "reduces": 60, "jobs": 20, "slots": 4})],
         }),
+        *_SCHEDULED,
     ],
     "job-times": [
         ("", "job-times", {}, {
-            "small": [
-                (count, {"nodes": count // 12, "tasks": count, "reduces": count // 10, "jobs": 8, "slots": 2})
-                for count in (60, 240)
-            ],
+            "small": [(count, _over_time(count)) for count in (60, 240)],
             "anchors": [(1200, {"nodes": 60, "tasks": 1200, "reduces": 60, "jobs": 20, "slots": 4})],
         }),
+        *_SCHEDULED,
     ],
 }  # fmt: skip
 
@@ -399,7 +428,20 @@ def _replicas(nodes: int, tasks: int) -> Instance:
     return Instance(cluster, workload, name="reading")
 
 
-_OWN = {"plain assignment": _plain_assignment, "random network": _random_network, "replicas": _replicas}
+def _crowded(nodes: int, **drawn: Any) -> Instance:
+    """Maps over time whose data is on a quarter of the nodes, each block on one of them."""
+    instance = generate("job-times", nodes=nodes, replicas=1, reduces=0, **drawn)
+    held = instance.workload.replicas
+    replicas = Ragged(held.starts, held.values % max(1, nodes // 4))
+    return replace(instance, workload=replace(instance.workload, replicas=replicas))
+
+
+_OWN = {
+    "crowded": _crowded,
+    "plain assignment": _plain_assignment,
+    "random network": _random_network,
+    "replicas": _replicas,
+}
 
 
 def made(row: Row) -> Instance | FlowNetwork:

@@ -14,6 +14,7 @@ from typing import Any
 
 from comparing.peers import PEERS
 from comparing.rows import Row
+from comparing.stages import WITHOUT
 from optsched.core.processes import Limits, run
 
 #: A way that took so many times the default's processor time, and so many seconds, is left out at larger sizes.
@@ -45,14 +46,18 @@ class Tools:
         Of each measurement.
     pythons
         The Python of each installed package of peers.
+    time_limit
+        Seconds of each solve of ours; then a way holds a value and a bound.
     """
 
     limits: Limits = field(default_factory=Limits)
     pythons: Mapping[str, str] = field(default_factory=dict)
+    time_limit: float | None = None
 
     def ours(self, task: str, row: Row, folder: Path, **more: str) -> Result:
         """A job of `comparing.ours`."""
-        job = json.dumps({"task": task, "row": row.as_json(), "folder": str(folder), **more})
+        given = {"task": task, "row": row.as_json(), "folder": str(folder), "time_limit": self.time_limit}
+        job = json.dumps({**given, **more})
         limits = Limits() if task == "prepare" else self.limits
         return _contained([sys.executable, "-m", "comparing.ours", job], limits)
 
@@ -167,7 +172,7 @@ def _leave_out(found: Mapping[str, Result], left_out: dict[str, str]) -> None:
     default = found.get("default", {})
     least = _spent(default) if "phases" in default else float("inf")
     for way, result in found.items():
-        if way in left_out:
+        if way in left_out or way.startswith(WITHOUT):
             continue
         if "phases" not in result:
             left_out[way] = f"left out: at a smaller size {result.get('ended', 'failed')}".replace(

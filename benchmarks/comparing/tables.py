@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from itertools import groupby
 
 from study_tables import table
 
 from comparing.peers import PEERS
 from comparing.running import Comparison, Result
+from comparing.stages import WITHOUT
+from optsched.core.results import Sense
+from optsched.problems import PROBLEMS
 
 #: The default is a bad choice where it takes more than so many times as long as another way that is shipped; below so
 #: many seconds a ratio says nothing.
@@ -19,6 +23,7 @@ LEAST_SECONDS = 0.01
 _HEADER = (
     "instance",
     "way",
+    "value",
     "proof",
     "load",
     "pose",
@@ -52,15 +57,29 @@ def _times(value: float | None, base: float | None) -> str:
     return "" if value is None or not base else f"{value / base:.3g}"
 
 
+def _value(result: Result) -> str:
+    """The value; bound / value where it is not proved."""
+    if "value" not in result:
+        return ""
+    value, bound = (
+        "none"
+        if parts is None
+        else ", ".join("open" if part is None else f"{float(Fraction(part)):.6g}" for part in parts)
+        for parts in (result["value"], result["bound"])
+    )
+    return value if result["answer"] is not None else f"{bound} / {value}"
+
+
 def _line(label: str, way: str, result: Result, default: Result) -> list[str]:
     if "phases" not in result:
-        return [label, way, result.get("ended", ""), *[""] * 9]
+        return [label, way, "", result.get("ended", ""), *[""] * 9]
     phases = result["phases"]
     main = "solve" if "solve" in phases else "load"
     proof = result.get("ended") or result.get("proof") or ("bound only" if way in PEERS and PEERS[way].bound else "")
     return [
         label,
         way,
+        _value(result),
         proof,
         *(_seconds(cpu(result, name)) for name in ("load", "pose", "solve")),
         _seconds(phases[main]["first"]),
@@ -78,7 +97,48 @@ def ways_table(comparisons: Iterable[Comparison]) -> str:
         for comparison in comparisons
         for place, (way, result) in enumerate(comparison.ways.items())
     ]
-    return table(_HEADER, lines, text_columns=3)
+    return table(_HEADER, lines, text_columns=4)
+
+
+def stages_table(comparisons: Iterable[Comparison]) -> str:
+    """What is lost without each stage of a search, in how many rows; and the seconds of rows that are proved both ways.
+
+    Rows without a figure of the default, or of the way without the stage, do not count.
+    """
+    header = ("problem", "without", "rows", "open", "other proof", "worse value", "better", "worse bound", "better",
+              "s", "s of default")  # fmt: skip
+    tallies: dict[tuple[str, str], list[float]] = {}
+    for comparison in comparisons:
+        default, signs = comparison.ways.get("default", {}), _signs(comparison.row.problem)
+        for way, result in comparison.ways.items():
+            if not way.startswith(WITHOUT) or "value" not in result or "value" not in default:
+                continue
+            proved = result["answer"] is not None
+            both = proved and default["answer"] is not None
+            row = [1, default["answer"] is not None and not proved, both and result["proof"] != default["proof"]]
+            for name, sign in (("value", 1), ("bound", -1)):
+                mine, its = (_minimised(each.get(name), signs, sign) for each in (result, default))
+                row += [mine > its, mine < its]
+            row += [_work(each) or 0.0 if both else 0.0 for each in (result, default)]
+            key = comparison.row.problem, way.removeprefix(WITHOUT)
+            tallies[key] = [sum(pair) for pair in zip(tallies.get(key, [0.0] * len(row)), row, strict=True)]
+    lines = [
+        [*key, *(f"{count:.0f}" for count in row[:-2]), *(_seconds(spent) for spent in row[-2:])]
+        for key, row in tallies.items()
+    ]
+    return table(header, lines, text_columns=2)
+
+
+def _signs(problem: str) -> list[int]:
+    """1 for each component of a problem that is minimised, -1 for the others."""
+    return [1 if component.sense is Sense.MIN else -1 for component in PROBLEMS[problem].components]
+
+
+def _minimised(value: Sequence[str | None] | None, signs: Sequence[int], sign: int) -> list[float | Fraction]:
+    """A value, or with the sign -1 a bound, such that less is better; infinite where there is none."""
+    parts = [None] * len(signs) if value is None else value
+    pairs = zip(parts, signs, strict=True)
+    return [math.inf if part is None else sign * each * Fraction(part) for part, each in pairs]
 
 
 def _first(result: Result) -> float | None:
@@ -94,9 +154,8 @@ def _least(
     found = [
         (seconds, way)
         for way, result in comparison.ways.items()
-        if way.startswith(("route ", "default, ")) == ours and way != "default" and not way.startswith("heuristic ")
-        and not (way in PEERS and PEERS[way].bound) and result.get("answer") is not None
-        and (seconds := work(result)) is not None
+        if (way.startswith(("route ", "default, ")) if ours else way in PEERS and not PEERS[way].bound)
+        and result.get("answer") is not None and (seconds := work(result)) is not None
     ]  # fmt: skip
     return (min(found)[1], min(found)[0]) if found else None
 

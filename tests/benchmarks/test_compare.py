@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from optsched.core.registry import SHIPPED
+from optsched.problems import PROBLEMS
 
 ROOT = Path(__file__).parents[2]
 
@@ -177,10 +178,40 @@ def test_worst_choice_of_the_default(compare: ModuleType) -> None:
     assert line.endswith("| 1.7 | route dense | 1 | 1.7 |")
 
 
+def test_without_a_stage(compare: ModuleType, tmp_path: Path) -> None:
+    """Tests that each stage of each problem can be left out, and that no optimum changes."""
+    stages, file = sys.modules["comparing.stages"].STAGES, tmp_path / "result.json"
+    problems = [word for name in stages for word in ("--problem", name)]
+    assert compare.main([*problems, *TINY, "--row", "*solve / tiny /*", "--way", "without*", "--json", str(file)]) == 0
+    for row in json.loads(file.read_text())["rows"]:
+        assert set(row["ways"]) == {"default", *(f"without {stage}" for stage in stages[row["problem"]])}
+        for result in row["ways"].values():
+            assert result["value"] == result["bound"] == row["ways"]["default"]["answer"]
+
+
+def test_what_is_lost_without_a_stage(compare: ModuleType) -> None:
+    """Tests the counts of values, bounds and proofs against the default, also of a problem that is maximised."""
+    for problem, worse in (("makespan", "12"), ("generalized-assignment", "12"), ("utility", "8")):
+        found = taking(compare, problem, 1, {"default": 1.0, "without it": 2.0, "without none": 3.0})
+        default, less, none = found.ways.values()
+        parts = len(PROBLEMS[problem].components)
+        for result in (default, none):
+            result |= {"value": ["10"] * parts, "bound": ["10"] * parts, "proof": "dual"}
+        none["proof"] = "solver"
+        less |= {"value": [worse] * parts, "bound": [None] * parts, "proof": "dual", "answer": None}
+        tables = sys.modules["comparing.tables"]
+        lines = tables.stages_table([found, found]).splitlines()[2:]
+        assert lines == [
+            f"| {problem} | it | 2 | 2 | 0 | 2 | 0 | 2 | 0 | 0 | 0 |",
+            f"| {problem} | none | 2 | 0 | 2 | 0 | 0 | 0 | 0 | 6 | 2 |",
+        ]
+        assert tables._value(less) == f"{', '.join(['open'] * parts)} / {', '.join([worse] * parts)}"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--sizes", "huge"], "--sizes huge: give some of tiny, small, anchors, large"),
+        (["--sizes", "huge"], "--sizes huge: give some of tiny, small, anchors, large, stages"),
         (["--repeats", "0"], "--repeats 0: give a whole number, 1 or more"),
         (["--limit", "0"], "give a number of seconds above 0"),
         (["--problem", "lsapp"], "invalid choice: 'lsapp'"),

@@ -25,10 +25,7 @@ TINY: dict[str, tuple[str, str]] = {
     "prediction_study": ("tests/data/rumen/plain.trace.json --repeats 1", "| plain | fair | of all | "),
     "prove_library": ("papers/guo-fig2 --output FILE", "papers/guo-fig2 lsap [0] dual"),
     "regression_net": ("record FILE papers/guo-fig2", ""),
-    "schedules": ("--seeds 1 --size 3,2,12,2", "| 3 x 2 x 12, 2 | 0 | makespan | "),
-    "traffic_sizes": ("--time-limit 0.1", "| 4 | 120 | "),
     "transmission_constants": ("_SHORTER --instances 1", "| 0.7 (in use) | 1 | "),
-    "utility_sizes": ("--time-limit 0.01", "| 8 jobs, 50 different trackers | "),
 }
 
 

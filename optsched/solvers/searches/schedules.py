@@ -41,10 +41,11 @@ T = TypeVar("T")
 _PARTS, _HALVES = 8, 6
 
 
-def job_orders(problem: ScheduleProblem) -> Iterator[list[int]]:
+def job_orders(problem: ScheduleProblem) -> Iterator[tuple[list[int], Bools]]:
     """Orders of jobs: by arrival and work on all slots, least work, arrival, the latest to end alone, most work first.
 
-    Work is divided by a job's weight if jobs have weights.
+    Each comes with slots taken either way (`JobPlacing.schedule`). Work is divided by a job's weight if jobs have
+    weights.
     """
     work = np.zeros(len(problem.jobs))
     np.add.at(work, problem.jobs.of_task[problem.tasks], problem.least_times.astype(np.float64))
@@ -53,16 +54,16 @@ def job_orders(problem: ScheduleProblem) -> Iterator[list[int]]:
     slots = max(1, sum(int(room.sum()) for room in problem.room.values()))
     arrival = problem.jobs.arrival
     for key in (arrival + work / slots, light, arrival, -problem.earliest_completions, -work):
-        yield np.argsort(key, kind="stable").tolist()
+        for packed in (False, True):
+            yield np.argsort(key, kind="stable").tolist(), np.full(len(key), packed)
 
 
 def placed_schedules(problem: ScheduleProblem) -> Iterator[Schedule]:
-    """The schedules by each of `job_orders`, with slots taken either way; all are feasible; none if nothing is."""
+    """The schedules by each of `job_orders`; all are feasible; none if nothing is."""
     if problem.plainly_infeasible is None:
         placing = JobPlacing(problem)
-        for order in job_orders(problem):
-            for packed in (False, True):
-                yield placing.schedule(order, np.full(len(order), packed))
+        for order, packed in job_orders(problem):
+            yield placing.schedule(order, packed)
 
 
 def best_placed(problem: ScheduleProblem) -> Schedule:
@@ -414,24 +415,21 @@ class ScheduleSearch:
     def _by_orders(self) -> None:
         """Jobs by arrival, by work, and by their ends if all slots were theirs from their arrival on."""
         self._placing = JobPlacing(self.problem)
-        for order in job_orders(self.problem):
-            for packed in (False, True):
-                self._place(order, np.full(len(order), packed))
-                if self.closed:
-                    return
+        for order, packed in job_orders(self.problem):
+            self._place(order, packed)
+            if self.closed:
+                return
 
-    def _place(self, order: Sequence[int], packed: Bools) -> bool:
-        """Place jobs in an order, and keep the order if none was better; returns whether it is kept."""
+    def _place(self, order: Sequence[int], packed: Bools) -> None:
+        """Place jobs in an order, and keep the order if none was better."""
         check()
         tried = (*order, *packed.tolist())
         if tried in self._tried:
-            return False
+            return
         self._tried.add(tried)
         value = self._try(self._placing.schedule(order, packed))
-        if self._placed is not None and value > self._placed:
-            return False
-        self._order, self._placed = (list(order), packed), value
-        return True
+        if self._placed is None or value <= self._placed:
+            self._order, self._placed = (list(order), packed), value
 
     def _by_halving(self) -> None:
         """All maps by one time, found by halving between the bound and the best schedule; for `makespan`.
