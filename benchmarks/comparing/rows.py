@@ -117,6 +117,7 @@ _SCHEDULED: list[_Series] = [
         ("maps alone", 40, "job-times", {"nodes": 6, "reduces": 0, "jobs": 6, "slots": 1, "gap": 40.0}),
         ("crowded", 120, "crowded", {"nodes": 20, "jobs": 3, "slots": 2, "gap": 10.0}),
         ("many jobs", 240, "job-times", {"nodes": 20, "reduces": 0, "jobs": 12, "slots": 2, "gap": 30.0}),
+        ("busy slots", 240, "job-times", {"nodes": 20, "reduces": 0, "jobs": 12, "slots": 2, "gap": 8.0}),
     )
 ]
 

@@ -31,7 +31,6 @@ STAGES: dict[str, dict[str, str]] = {
         "programs of ends": f"{_SCHEDULES}.ended_by",
     },
     "traffic": {
-        "each job apart": f"{_TRAFFIC}.best_apart",
         "best places": f"{_TRAFFIC}.TrafficSearch._least_by_places",
         "cases of places": f"{_TRAFFIC}.TrafficSearch._by_cases",
     },

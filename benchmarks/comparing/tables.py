@@ -64,7 +64,7 @@ def _value(result: Result) -> str:
     value, bound = (
         "none"
         if parts is None
-        else ", ".join("open" if part is None else f"{float(Fraction(part)):.6g}" for part in parts)
+        else ", ".join("open" if part is None else f"{float(Fraction(part)):.10g}" for part in parts)
         for parts in (result["value"], result["bound"])
     )
     return value if result["answer"] is not None else f"{bound} / {value}"

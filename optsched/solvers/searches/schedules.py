@@ -506,7 +506,7 @@ class ScheduleSearch:
             self._prove(end_certificate(problem, *found))
 
     def _by_windows(self) -> None:
-        """Windows in which demand exceeds supply, by functions of lengths or by prices of crowded nodes."""
+        """Windows in which demand exceeds supply, by prices of crowded nodes."""
         problem = self.problem
         claimed, until = (problem.now + int(time * MICRO) for time in (self.proof.claim, self.value))
         for kind in sorted(set(problem.kind.tolist())):
