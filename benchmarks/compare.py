@@ -95,7 +95,12 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
                         help="only these and the default; may be repeated")  # fmt: skip
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="processes of each way; the least counts")
     parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="of one process (default: 60)")
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="of one solve of optsched (default: none)")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="of a solve; large problems then run in processes whose time is not counted",
+    )
     parser.add_argument("--memory", type=int, default=8000, metavar="MB", help="of one process (default: 8000)")
     parser.add_argument("--ortools", metavar="PYTHON", help="the Python that has OR-Tools, if it is another one")
     parser.add_argument("--json", metavar="FILE", help="write the result there; rows that it has already are not run")

@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import numpy as np
 from comparing.clock import MOST, Clock, again
 from comparing.rows import HEURISTICS, Row, made
 from comparing.stages import STAGES, WITHOUT, without
+from optsched.core.deadline import deadline
 from optsched.core.network import FlowNetwork
 from optsched.core.problem_record import imported
 from optsched.core.registry import record_of
@@ -165,8 +165,8 @@ def measured(row: Row, way: str, folder: Path, rounds: int = MOST, time_limit: f
             return _frontier(clock, problem, route, kept)
         if row.kind == "study":
             return _studied(clock, problem)
-        profile = load_profile("large" if kind == _INTERIOR else "exact")
-        return _solved(clock, problem, route, replace(profile, time_limit=time_limit), kept)
+        with deadline(time_limit):
+            return _solved(clock, problem, route, load_profile("large" if kind == _INTERIOR else "exact"), kept)
 
     with _changed(row, way):
         return again(once, rounds)
