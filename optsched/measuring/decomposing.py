@@ -460,7 +460,7 @@ def planned_anew(
     18
     """
     instants = arrivals(problem)
-    limits = load_profile(profile).with_limits(time_limit=time_limit)
+    limits = load_profile(profile, time_limit)
     if limits.time_limit is not None and len(instants):
         limits = limits.with_limits(time_limit=limits.time_limit / len(instants))
     index = problem.instance.task_index

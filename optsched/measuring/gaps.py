@@ -92,7 +92,7 @@ class Reference:
         expect_problem(problem, "Reference", TaskProblem)
         expect(solution, (Solution, type(None)), "a reference is measured by a solution", "solve first: optsched.solve")
         self.problem = problem
-        self.profile = load_profile(profile).with_limits(time_limit=time_limit)
+        self.profile = load_profile(profile, time_limit)
         self._limits = in_force()
         if solution is not None:
             _check_same(problem, solution.problem, solution.instance_sha256, solution.parameters)

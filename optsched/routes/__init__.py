@@ -160,7 +160,7 @@ def solve(
     ((1, 2), 'OPTIMAL', 'combinatorial')
     """
     expect_problem(problem, "solve")
-    profile = load_profile(profile).with_limits(time_limit=time_limit)
+    profile = load_profile(profile, time_limit)
     route = chosen_route(problem, route)
     call = Call(problem, route, None if start is None else _start(problem, start))
     plain = stated(problem, "plainly_infeasible", None)
@@ -280,7 +280,7 @@ def frontier(
         known = ", ".join(name for name, entry in records().items() if entry.frontier)
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
-    profile = load_profile(profile).with_limits(time_limit=time_limit)
+    profile = load_profile(profile, time_limit)
     route = chosen_route(problem, route)
     found: Frontier
     try:

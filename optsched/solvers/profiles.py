@@ -167,13 +167,15 @@ def profile_names() -> list[str]:
     return sorted(path.stem for path in folder("solvers").glob("*.toml"))
 
 
-def load_profile(name: AnyProfile) -> Profile:
-    """Read a shipped profile by its name, or a user's own by its path; a `Profile` is returned unchanged.
+def load_profile(name: AnyProfile, time_limit: float | None = None) -> Profile:
+    """Read a shipped profile by its name, or a user's own by its path; a `Profile` is returned as it is.
 
     Parameters
     ----------
     name
         One of `profile_names()`, the path of a file that ends in `.toml`, or a `Profile`.
+    time_limit
+        Seconds that replace the profile's own; None keeps these.
 
     Raises
     ------
@@ -188,9 +190,11 @@ def load_profile(name: AnyProfile) -> Profile:
     >>> load_profile("ci").node_limit
     2000
     """
-    if isinstance(name, Profile):
-        return name
-    expect(name, (str, Path), "a profile is a name, a path or a Profile")
+    expect(name, (str, Path, Profile), "a profile is a name, a path or a Profile")
+    return (name if isinstance(name, Profile) else _loaded(name)).with_limits(time_limit=time_limit)
+
+
+def _loaded(name: str | Path) -> Profile:
     path = Path(name)
     if path.suffix != ".toml" and (not path.is_file() or str(name) in profile_names()):
         return _shipped(str(name))

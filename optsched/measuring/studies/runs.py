@@ -216,8 +216,7 @@ def measure(
     solver, whose solution says so. ProblemFailed at the end, with a line for each instance on which the problem of
     another package raised.
     """
-    loaded = load_profile(profile)
-    limits = loaded.with_limits(time_limit=time_limit)
+    limits = load_profile(profile, time_limit)
     given = None if seeds is None else seeds_of(seeds)
     failed: list[ProblemFailed] = []
     for part in work:

@@ -480,7 +480,7 @@ def sweep(
     lsap-fair-sched 0.000   done
     """
     look_anew()
-    limited = load_profile(profile).with_limits(time_limit=time_limit)
+    limited = load_profile(profile, time_limit)
     plan = planned(instances, problems, heuristics, seeds, parameters=parameters, profile=limited)
     limits = Limits.of_runs(run_limit, memory_limit)
     with executor_of(workers, limits, dask) as executor:
