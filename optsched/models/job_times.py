@@ -26,7 +26,7 @@ from optsched.models import schedules
 from optsched.models.base import model_of, of_problem, said_by
 from optsched.models.schedules import objective_units
 from optsched.problems.job_times import JobTimes
-from optsched.problems.schedule_program import tick_of
+from optsched.problems.timetable import tick_of
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
 

@@ -2,7 +2,7 @@
 
 The compact model of `build_pyomo` is the program of the problem in Pyomo.
 
-`optsched.problems.schedule_program` says which tasks, nodes and instants the model distinguishes, and why so few.
+`optsched.problems.timetable` says which tasks, nodes and instants the model distinguishes, and why so few.
 
 ==================== ======================================================================================
 component            what it is
@@ -34,7 +34,7 @@ task runs on the node. The schedule may then end as late as if one task ran afte
 
 The literal model of `build_pulp` has a binary for each task, node and instant. It is the time-indexed program of Sousa
 and Wolsey (1992), with several slots per node, and with reduces, which hold their slots until the last map of their job
-has ended. Instants are the sums at which tasks may start or end (`optsched.problems.schedule_program`), in ticks after
+has ended. Instants are the sums at which tasks may start or end (`optsched.problems.timetable`), in ticks after
 the snapshot.
 
 =========================== ===============================================================================
@@ -73,9 +73,10 @@ from optsched.models.base import MAX_VARIABLES, Entries, ModelSize, Way, int_of,
 from optsched.models.programs import decode_program, size_of, started_program, variables_of, whole_pyomo
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_program import TimedProblem, Timetable, job_labels, tick_of
+from optsched.problems.schedule_program import TimedProblem, job_labels
 from optsched.problems.schedules import as_early
 from optsched.problems.service_times import NEVER
+from optsched.problems.timetable import Timetable, tick_of
 from optsched.solvers.algebraic import injective_names
 from optsched.solvers.searches.schedules import best_placed
 

@@ -8,7 +8,7 @@ from over_time import FORMS, batch, fetching, one_job
 import optsched
 from optsched import Limit, Proof, Termination, certify
 from optsched.core.errors import TooLarge
-from optsched.problems import JobTimes, Makespan, schedule_program
+from optsched.problems import JobTimes, Makespan, timetable
 from optsched.routes import routes_of, schedules, solve
 from optsched.solvers.searches.schedules import ScheduleSearch
 
@@ -87,7 +87,7 @@ def test_what_is_left_before_the_limit_of_time_is_reported(monkeypatch: pytest.M
 def test_bug_times_too_fine_for_a_program_were_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what is held is the answer where the program over time would be too large: nobody named a route."""
     problem = JobTimes(batch(4, nodes=3, slots=1, tasks=12, jobs=6, reduces=1))
-    monkeypatch.setattr(schedule_program, "MOST_INSTANTS", 3)
+    monkeypatch.setattr(timetable, "MOST_INSTANTS", 3)
     with pytest.raises(TooLarge, match="instants at which tasks start or end"):
         solve(problem, route="arrays")
     found = solve(problem)
