@@ -3,7 +3,7 @@
 The traffic is bilinear: what a map sends crosses if its reduce is elsewhere. The compact model of `build_pyomo` counts
 maps of classes of identical maps, and for each class and bundle of reduces how many maps are with the bundle. Given
 where the reduces are, the classes are independent. So this is as strong as the product of every pair of variables. It
-is the problem's program (`optsched.problems.traffic.TrafficProgram`).
+is the problem's program (`optsched.problems.traffic_program.TrafficProgram`).
 
 ==================================== ==================================================================================
 component                            what it is
