@@ -23,7 +23,7 @@ from optsched import showing
 from optsched.measuring.decomposing import decompose_all
 from optsched.measuring.matrix import gap_matrix, posable
 from optsched.measuring.reproducing import figures as records
-from optsched.showing.drawing import LOOKS, NEAR
+from optsched.showing.clusters import LOOKS, NEAR
 from optsched.showing.figures import look
 
 ROOT = Path(__file__).resolve().parents[1]
