@@ -10,7 +10,7 @@ its own with the posed problem in it, so that seconds are of the run alone; the 
 exponent is that between the last two sizes: 1 is linear. What is over a limit is not tried at larger sizes.
 
 Prints a Markdown table; `--json` writes a list of records: heuristic, problem, tasks, seconds, judging (violations,
-objective, locality), megabytes (the process at its most), objective, rounds and tasks placed, or the error. Needs Unix.
+objective, locality), megabytes (the process at its most), objective, rounds and tasks placed, or the error.
 """
 
 from __future__ import annotations
@@ -18,21 +18,17 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import multiprocessing
-import resource
-import signal
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
-import optsched
+from optsched.core import processes
 from optsched.core.instance import REDUCE, Instance
+from optsched.core.processes import Limits
 from optsched.heuristics import HEURISTICS, run
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, Problem
@@ -62,8 +58,16 @@ def serving(name: str, wanted: str | None) -> str | None:
     return next((problem for problem in served if wanted in (None, problem)), None)
 
 
-def measured(send: Connection, name: str, problem: Problem) -> None:
-    """Run one, and send what it took."""
+def prepared(job: tuple[str, int]) -> tuple[float, Problem]:
+    """The posed problem, and its processor seconds."""
+    began = time.process_time()
+    problem = posed(*job)
+    return time.process_time() - began, problem
+
+
+def measured(job: tuple[str, Problem]) -> Record:
+    """What one run took, and what it gave."""
+    name, problem = job
     began = time.process_time()
     found = run(problem, name)
     seconds = time.process_time() - began
@@ -76,80 +80,31 @@ def measured(send: Connection, name: str, problem: Problem) -> None:
         record["objective"] = None if objective is None else [float(part) for part in objective]
         record["rounds"] = found.rounds
         record["placed"] = found.placement.placed
-    send.send(record)
+    return record
 
 
-def whole(send: Connection, name: str, tasks: int, measure: list[str], limits: tuple[int, int]) -> None:
-    """Pose a problem, then run each heuristic in a process of its own; send a record each, then None."""
-    began = time.process_time()
-    warnings.simplefilter("ignore")
-    problem = posed(name, tasks)
-    send.send({"heuristic": "posing", "seconds": time.process_time() - began, "megabytes": peak()})
-    for heuristic in measure:
-        send.send({"heuristic": heuristic, **apart(measured, (heuristic, problem), limits)[0]})
-
-
-def peak() -> float:
-    """The most memory that this process had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def apart(target: Any, arguments: tuple[Any, ...], limits: tuple[int, int]) -> list[Record]:
-    """What a process of its own sends until it ends, within processor seconds and MB; the last says how it ended."""
-    fork = multiprocessing.get_context("fork")
-    receive, send = fork.Pipe(duplex=False)
-
-    def body() -> None:
-        seconds, megabytes = limits
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds + int(time.process_time()), resource.RLIM_INFINITY))
-        resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20, megabytes * 2**20))
-        try:
-            target(send, *arguments)
-            send.send({"megabytes": peak()})
-        except MemoryError:
-            send.send({"error": f"over {megabytes} MB"})
-        except optsched.core.errors.OptschedError as error:
-            send.send({"error": str(error).splitlines()[0]})
-
-    process = fork.Process(target=body)
-    process.start()
-    send.close()
-    sent: list[Record] = []
-    while True:
-        try:
-            sent.append(receive.recv())
-        except EOFError:
-            break
-    process.join()
-    if process.exitcode == -signal.SIGXCPU:
-        sent.append({"error": f"over {limits[0]} s"})
-    elif process.exitcode:
-        sent.append({"error": f"ended with {process.exitcode}"})
-    return sent if target is whole else [{key: value for part in sent for key, value in part.items()}]
-
-
-def records(names: list[str], wanted: str | None, sizes: list[int], limits: tuple[int, int]) -> Iterator[Record]:
+def records(names: list[str], wanted: str | None, sizes: list[int], limits: Limits) -> Iterator[Record]:
     """A record for each heuristic and size, and for each problem's posing."""
     by_problem: dict[str, list[str]] = {}
     for name in names:
         problem = serving(name, wanted)
         if problem is not None:
             by_problem.setdefault(problem, []).append(name)
-    for problem, heuristics in by_problem.items():
-        left = list(heuristics)
+    for problem, left in by_problem.items():
         for tasks in sizes:
-            every = (limits[0] * (len(left) + 1), limits[1])
-            failed = False
-            for sent in apart(whole, (problem, tasks, left, limits), every):
-                if "heuristic" not in sent and "error" not in sent:
-                    continue
-                record = {"heuristic": "posing", "problem": problem, "tasks": tasks, **sent}
-                yield record
-                failed |= record["heuristic"] == "posing" and bool(record.get("error"))
-                if str(record.get("error") or "").startswith(("over", "ended")) and record["heuristic"] in left:
-                    left.remove(record["heuristic"])
-            if failed:
+            about: Record = {"problem": problem, "tasks": tasks}
+            posing = processes.run(prepared, (problem, tasks), limits)
+            if not posing.done:
+                yield {"heuristic": "posing", **about, "error": str(posing), "megabytes": posing.peak_mb}
                 break
+            seconds, made = posing.value
+            yield {"heuristic": "posing", **about, "seconds": seconds, "megabytes": posing.peak_mb}
+            for name in list(left):
+                found = processes.run(measured, (name, made), limits)
+                taken = found.value if found.done else {"error": str(found)}
+                if not found.done:
+                    left.remove(name)
+                yield {"heuristic": name, **about, **taken, "megabytes": found.peak_mb}
 
 
 def table(found: list[Record], sizes: list[int]) -> Iterator[str]:
@@ -167,7 +122,7 @@ def table(found: list[Record], sizes: list[int]) -> Iterator[str]:
         if len(timed) > 1 and timed[-2][1] > 0:
             (small, before), (large, after) = timed[-2:]
             growth = f"{math.log(after / before) / math.log(large / small):.2f}"
-        memory = next((entry["megabytes"] for entry in reversed(own.values()) if "megabytes" in entry), math.nan)
+        memory = next((entry["megabytes"] for entry in reversed(own.values()) if entry.get("megabytes")), math.nan)
         text = next((str(entry["error"]) for entry in own.values() if entry.get("error")), "")
         yield f"| {name} | {problem} | {' | '.join(cells)} | {growth} | {memory:,.0f} | {text} |"
 
@@ -178,13 +133,13 @@ def main() -> None:
     parser.add_argument("heuristics", nargs="*", metavar="HEURISTIC", help="only these")
     parser.add_argument("--problem", help="in this problem, if the heuristic serves it")
     parser.add_argument("--tasks", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], metavar="N")
-    parser.add_argument("--limit", type=int, default=60, metavar="SECONDS", help="processor seconds of each run")
+    parser.add_argument("--limit", type=int, default=60, metavar="SECONDS", help="of each run")
     parser.add_argument("--memory", type=int, default=8000, metavar="MB", help="of each process")
     parser.add_argument("--json", metavar="FILE", help="write the records")
     arguments = parser.parse_args()
     names = [name for name in HEURISTICS if not arguments.heuristics or name in arguments.heuristics]
     found = []
-    limits = (arguments.limit, arguments.memory)
+    limits = Limits(arguments.limit, arguments.memory)
     for record in records(names, arguments.problem, arguments.tasks, limits):
         print(record, file=sys.stderr, flush=True)
         found.append(record)
