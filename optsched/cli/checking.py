@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from optsched.cli import arguments
 from optsched.cli.arguments import Argument, Option
-from optsched.cli.output import Write, destination, replacing, working
+from optsched.cli.output import Write, destination, progress, replacing, working
 from optsched.core.errors import ExitCode, Fault, HeuristicFailed, InputError, OptschedError, UsageError, printable
 from optsched.core.resources import code_version
-from optsched.measuring.printing import Fitted, Table, page_width, progress
+from optsched.measuring.printing import Fitted, Table, page_width
 
 if TYPE_CHECKING:
     from optsched.core.processes.limits import Outcome

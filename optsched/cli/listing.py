@@ -20,12 +20,12 @@ import click
 
 from optsched.cli import arguments
 from optsched.cli.arguments import Argument, Option
-from optsched.cli.output import tell_assumed
+from optsched.cli.output import progress, tell_assumed
 from optsched.core.brief import cited
 from optsched.core.errors import ExitCode, Fault, InputError, UsageError, nearest
 from optsched.core.kinds import expected, imported_by
 from optsched.core.resources import folder
-from optsched.measuring.printing import Table, progress
+from optsched.measuring.printing import Table
 from optsched.solvers.profiles import load_profile, profile_names
 
 if TYPE_CHECKING:

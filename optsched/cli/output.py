@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias, TypeVar
 
 from optsched.cli import arguments
 from optsched.core.brief import assumed, assumed_in_words
-from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.errors import InputError, MissingField, UsageError, printable
 from optsched.core.resources import code_version
-from optsched.measuring.printing import Progress, progress, to_csv, to_json
+from optsched.measuring.printing import to_csv, to_json
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
     from optsched.heuristics import Heuristic
@@ -198,6 +200,86 @@ def gap_records(
     policies = any(entry.online for entry in heuristics)
     fields = record_fields(problems, policies=policies, placements=placements)
     return records(form, ["version", *fields, *further], lambda entry: {"version": code_version(), **record(entry)})
+
+
+# Progress on stderr ---------------------------------------------------------------------------------------------------
+
+
+class Progress:
+    """Called with the next step; this one shows nothing."""
+
+    def __call__(self, text: str) -> None:
+        """Begin the next step."""
+
+    def within(self, share: float) -> None:
+        """Report a part of the present step as done: `share`, from 0 to 1."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Hide the progress while something is printed."""
+        return nullcontext()
+
+
+@contextmanager
+def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
+    """Show progress on a terminal, and nowhere else; yields a function to call with each step before it begins.
+
+    `total` is the number of steps; None for one step of unknown length.
+    """
+    if not stream.isatty():
+        yield Progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    counted = [BarColumn(), MofNCompleteColumn()] if total is not None else []
+    columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), *counted, TimeElapsedColumn()]
+    with RichProgress(*columns, TextColumn("{task.fields[left]}"), console=Console(file=stream), transient=True) as bar:
+        yield _Bar(bar, total)
+
+
+def time_left(elapsed: float, done: float, total: float) -> str:
+    """The remaining time, in words, if the remaining steps take as long as those that are done.
+
+    >>> time_left(8, 4, 8), time_left(600, 4, 5), time_left(36000, 1, 2), time_left(8, 0, 8)
+    ('about 8 s left', 'about 2 min left', 'about 10 h left', 'time left unknown yet')
+    """
+    if not done:
+        return "time left unknown yet"
+    left = elapsed * (total - done) / done
+    for unit, seconds in (("h", 3600), ("min", 60)):
+        if left >= 2 * seconds:
+            return f"about {round(left / seconds)} {unit} left"
+    return f"about {round(left)} s left"
+
+
+class _Bar(Progress):
+    """Shows the step on a bar of rich."""
+
+    def __init__(self, bar: RichProgress, total: int | None) -> None:
+        self._bar, self._task = bar, bar.add_task("", total=total, left="")
+        self._done = -1
+
+    def __call__(self, text: str) -> None:
+        self._done += 1
+        self._update(self._done, description=printable(text))
+
+    def within(self, share: float) -> None:
+        self._update(max(0, self._done) + min(max(share, 0.0), 1.0))
+
+    def _update(self, done: float, **changed: Any) -> None:
+        """Move the bar, and say how much time is left."""
+        (task,) = self._bar.tasks
+        left = "" if not done or task.total is None else time_left(task.elapsed or 0, done, task.total)
+        self._bar.update(self._task, completed=done, left=left, **changed)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        self._bar.stop()  # it clears the bar
+        try:
+            yield
+        finally:
+            self._bar.start()
 
 
 # Notes on stderr ------------------------------------------------------------------------------------------------------

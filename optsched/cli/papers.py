@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from optsched.cli import arguments
 from optsched.cli.arguments import Argument, Option
-from optsched.cli.output import picturing, replacing
+from optsched.cli.output import picturing, progress, replacing
 from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, OutOfTime, UsageError, printable
-from optsched.measuring.printing import Table, counts, escaped, folded, on_page, page_width, progress, render, to_csv
+from optsched.measuring.printing import Table, counts, escaped, folded, on_page, page_width, render, to_csv
 
 if TYPE_CHECKING:
     from optsched.measuring.judging import Claim, Judgement

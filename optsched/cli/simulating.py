@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from optsched.cli import arguments
 from optsched.cli.arguments import Argument, Option
-from optsched.cli.output import Notes, Posed, Texts, at_end, collected, picturing, records, replacing, working
+from optsched.cli.output import Notes, Posed, Progress, Texts, at_end, collected, picturing, records, replacing, working
 from optsched.core.brief import counted
 from optsched.core.errors import HeuristicFailed, UsageError, expect_known, nearest
 from optsched.core.resources import code_version
-from optsched.measuring.printing import Page, Progress, Table, half_width, to_csv
+from optsched.measuring.printing import Page, Table, half_width, to_csv
 
 if TYPE_CHECKING:
     from optsched.core.instance import Instance

@@ -18,10 +18,10 @@ from click.core import ParameterSource
 from optsched.cli import arguments
 from optsched.cli.arguments import Argument, Option
 from optsched.cli.gaps import look_at, sources, summaries_text
-from optsched.cli.output import Notes
+from optsched.cli.output import Notes, Progress, progress, time_left
 from optsched.core.brief import counted
 from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
-from optsched.measuring.printing import Progress, progress, time_left, to_csv
+from optsched.measuring.printing import to_csv
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:

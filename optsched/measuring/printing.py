@@ -1,4 +1,4 @@
-"""Prints tables, CSV, JSON, and progress on a terminal; it computes nothing itself.
+"""Prints tables, CSV and JSON; it computes nothing itself.
 
 Numbers are exact up to here; tables round them to a few digits, CSV and JSON write rationals as doubles. The width of a
 page is that of the terminal, or 80 characters in a file and a pipe. What does not fit is shortened, left out or folded.
@@ -13,18 +13,14 @@ import os
 import shutil
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self
 
 from optsched.core.errors import printable
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
-    from rich.progress import ProgressColumn
-
     from optsched.core.results import Number
 
 
@@ -98,7 +94,7 @@ def render(table: Table, form: str = "table") -> str:
     if form == "csv":
         return to_csv(list(table.numbered()), table.columns)
     if form == "table":
-        return _aligned(_Layout(table), table.rows)
+        return _aligned(_Layout(table, dict(enumerate(_widths(table)))), table.rows)
     names, *rows = ([escaped(cell, form) for cell in row] for row in (table.columns, *table.rows))
     numeric = [name in table.numbers for name in table.columns]
     if form == "markdown":
@@ -112,23 +108,19 @@ def render(table: Table, form: str = "table") -> str:
 
 
 class _Layout:
-    """Some columns of a table, by default all, with these widths; columns of numbers are aligned right."""
+    """Some columns of a table, by position, with these widths; columns of numbers are aligned right."""
 
-    def __init__(self, table: Table, shown: Sequence[int] | None = None, widths: Sequence[int] | None = None) -> None:
-        self.columns = table.columns if shown is None else tuple(table.columns[at] for at in shown)
-        self.widths = _widths(table) if widths is None else widths
+    def __init__(self, table: Table, widths: Mapping[int, int]) -> None:
+        self.columns = [table.columns[at] for at in widths]
+        self.widths = list(widths.values())
         self._numbers = table.numbers
 
     def head(self, terminal: bool = False) -> str:
         """The names, and a rule; on a terminal the names are bold, and the rule is a line."""
-        names, rule = self._shown(self.columns), self._shown(["-" * width for width in self.widths])
+        names, rule = self.put(self.columns), self.put(["-" * width for width in self.widths])
         return f"\x1b[1m{names[:-1]}\x1b[0m\n{rule.replace('-', '─')}" if terminal else names + rule
 
-    def line(self, cells: Sequence[str]) -> str:
-        """A row."""
-        return self._shown(cells)
-
-    def _shown(self, cells: Sequence[str]) -> str:
+    def put(self, cells: Sequence[str]) -> str:
         """The cells of a line. A cell that is wider than its column moves the next ones as little as possible."""
         text, start = "", 0
         for name, width, cell in zip(self.columns, self.widths, map(printable, cells), strict=True):
@@ -146,7 +138,7 @@ def _widths(table: Table) -> list[int]:
 
 def _aligned(lines: _Layout, rows: Iterable[Sequence[str]], terminal: bool = False) -> str:
     """A whole table: its head and its rows."""
-    return lines.head(terminal) + "".join(map(lines.line, rows))
+    return lines.head(terminal) + "".join(map(lines.put, rows))
 
 
 #: Escapes for characters that LaTeX and Markdown would interpret.
@@ -247,22 +239,27 @@ def on_page(table: Table, most: int, terminal: bool = False) -> str:
             least[at] = max(len(name), min(longest, _SHORT) if at == last else longest)
     parts: list[list[int]] = [[0]]
     for at in range(1, len(table.columns)):
-        if len(parts[-1]) > 1 and sum(least[other] + 2 for other in [*parts[-1], at]) - 2 > most:
+        if len(parts[-1]) > 1 and _taken(least[other] for other in [*parts[-1], at]) > most:
             parts.append([0])
         parts[-1].append(at)
     blocks = []
     for part in parts:
-        lines = _Layout(table, part, _narrowed([widths[at] for at in part], [least[at] for at in part], most))
+        lines = _Layout(table, _narrowed({at: widths[at] for at in part}, least, most))
         folds = (_folded_row([printable(row[at]) for at in part], lines.widths) for row in table.rows)
         blocks.append(_aligned(lines, chain.from_iterable(folds), terminal))
     return "\n".join(blocks)
 
 
-def _narrowed(widths: Sequence[int], least: Sequence[int], most: int) -> list[int]:
-    """Widths of columns that fit a line: repeatedly the widest one that may shrink does."""
-    found = list(widths)
-    while (over := sum(found) + 2 * (len(found) - 1) - most) > 0:
-        loose = [at for at, width in enumerate(found) if width > least[at]]
+def _taken(widths: Iterable[int]) -> int:
+    """The length of a line of columns with these widths."""
+    return sum(width + 2 for width in widths) - 2
+
+
+def _narrowed(widths: Mapping[int, int], least: Sequence[int], most: int) -> dict[int, int]:
+    """Widths of columns, by position, that fit a line: repeatedly the widest one that may shrink does."""
+    found = dict(widths)
+    while (over := _taken(found.values()) - most) > 0:
+        loose = [at for at, width in found.items() if width > least[at]]
         if not loose:
             break
         widest = max(loose, key=found.__getitem__)
@@ -295,44 +292,34 @@ class Fitted(_Layout):
     def __init__(
         self, table: Table, most: int, shed: Sequence[str] = (), reserved: int = 0, short: int = _SHORT
     ) -> None:
-        self._most = most
-        self._kept = list(range(len(table.columns) - 1))
-        widths = _widths(table)
-        texts = [at for at in self._kept if table.columns[at] not in table.numbers]
-
-        def taken() -> int:
-            return sum(widths[at] + 2 for at in self._kept) - 2 + (reserved + 2 if reserved else 0)
-
-        while (over := taken() - most) > 0:
-            widest = max((at for at in texts if at in self._kept), key=widths.__getitem__, default=None)
-            going = next((at for name in shed for at in self._kept if table.columns[at] == name), None)
-            least = short if going is not None else _SHORTEST
-            if widest is not None and widths[widest] > least:
-                widths[widest] = max(least, widths[widest] - over)
-            elif going is not None:
-                self._kept.remove(going)
-            elif reserved:
-                reserved = 0
-            else:
+        *names, _ = table.columns
+        *widths, last = _widths(table)
+        kept, going = dict(enumerate(widths)), [names.index(name) for name in shed if name in names]
+        self._texts = {at for at, name in enumerate(names) if name not in table.numbers}
+        free = most - (reserved + 2 if reserved else 0)
+        for at in (*going, None):
+            shortest = _SHORTEST if at is None else short
+            least = [min(width, shortest) if at in self._texts else width for at, width in enumerate(widths)]
+            kept = _narrowed(kept, least, free)
+            if _taken(kept.values()) <= free:
                 break
-        self._texts = set(texts)
-        room = most - (sum(widths[at] + 2 for at in self._kept))
+            if at is not None:
+                del kept[at]
+        else:
+            reserved = 0
+        room = most - _taken(kept.values()) - 2
+        self._most, self._kept = most, kept
         self._room = room if room >= (reserved or _ROOM) else 0
-        shown = [*self._kept, *[len(table.columns) - 1] * bool(self._room)]
-        if self._room:
-            widths[-1] = min(widths[-1], self._room)
-        super().__init__(table, shown, [widths[at] for at in shown])
+        super().__init__(table, {**kept, **({len(names): min(last, room)} if self._room else {})})
 
     def line(self, cells: Sequence[str]) -> str:
         """A row, of all columns of the table."""
-        cells = [printable(cell) for cell in cells]
-        widths = dict(zip(self._kept, self.widths, strict=False))
-        shown = [elided(cells[at], widths[at]) if at in self._texts else cells[at] for at in self._kept]
-        text = cells[-1]
+        *cells, text = map(printable, cells)
+        shown = [elided(cells[at], width) if at in self._texts else cells[at] for at, width in self._kept.items()]
         if not self._room:
-            return self._shown(shown) + (textwrap.indent(folded(text, self._most - 2), "  ") if text else "")
+            return self.put(shown) + (textwrap.indent(folded(text, self._most - 2), "  ") if text else "")
         first, *more = textwrap.wrap(text, self._room, break_on_hyphens=False) or [""]
-        return self._shown([*shown, first]) + "".join(self._shown([*[""] * len(shown), another]) for another in more)
+        return self.put([*shown, first]) + "".join(self.put([*[""] * len(shown), another]) for another in more)
 
 
 def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str = "") -> str:
@@ -353,7 +340,7 @@ def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = F
     if not noted:
         table = replace(table, columns=(*table.columns[:-1], ""))
     widths = _widths(table)
-    if keyed and sum(width + 2 for width in widths[: None if noted else -1]) - 2 > most:
+    if keyed and _taken(widths if noted else widths[:-1]) > most:
         at = table.columns.index(keyed)
         names = list(dict.fromkeys(printable(row[at]) for row in table.rows if row[at]))
         rows = [
@@ -364,7 +351,7 @@ def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = F
         entries = ", ".join(f"{number}:\0{name}" for number, name in enumerate(names, 1))
         key = folded(f"{keyed}\0{entries}", most, "  ").replace("\0", " ") if names else ""
     lines = Fitted(table, most, shed, min(widths[-1], _ROOM) if noted else 0)
-    return _aligned(lines, table.rows, terminal) + (key if keyed in lines.columns else "")
+    return lines.head(terminal) + "".join(map(lines.line, table.rows)) + (key if keyed in lines.columns else "")
 
 
 @dataclass(frozen=True)
@@ -543,95 +530,3 @@ def figures(value: float | None) -> Cell:
         return Cell("-", None)
     integral = float(value).is_integer() and abs(value) < 2**53
     return Cell(str(int(value)) if integral else f"{value:.6g}", int(value) if integral else float(value))
-
-
-# Progress ---------------------------------------------------------------------------------------------------------
-
-
-class Progress:
-    """Called with the next step; this one shows nothing."""
-
-    def __call__(self, text: str) -> None:
-        """Begin the next step."""
-
-    def within(self, share: float) -> None:
-        """Report a part of the present step as done: `share`, from 0 to 1."""
-
-    def aside(self) -> AbstractContextManager[None]:
-        """Hide the progress while something is printed."""
-        return nullcontext()
-
-
-@contextmanager
-def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
-    """Show progress on a terminal, and nowhere else; yields a function to call with each step before it begins.
-
-    `total` is the number of steps; None for one step of unknown length.
-    """
-    if not stream.isatty():
-        yield Progress()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as RichProgress
-
-    counted = [BarColumn(), MofNCompleteColumn()] if total is not None else []
-    columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), *counted, TimeElapsedColumn()]
-    if total is not None:
-        columns.append(_time_left())
-    with RichProgress(*columns, console=Console(file=stream), transient=True) as bar:
-        yield _Bar(bar, total)
-
-
-def time_left(elapsed: float, done: float, total: float) -> str:
-    """The remaining time, in words, if the remaining steps take as long as those that are done.
-
-    >>> time_left(8, 4, 8), time_left(600, 4, 5), time_left(36000, 1, 2), time_left(8, 0, 8)
-    ('about 8 s left', 'about 2 min left', 'about 10 h left', 'time left unknown yet')
-    """
-    if not done:
-        return "time left unknown yet"
-    left = elapsed * (total - done) / done
-    for unit, seconds in (("h", 3600), ("min", 60)):
-        if left >= 2 * seconds:
-            return f"about {round(left / seconds)} {unit} left"
-    return f"about {round(left)} s left"
-
-
-def _time_left() -> ProgressColumn:
-    """A column with the remaining time, if the remaining steps take as long as those that are done."""
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class TimeLeft(ProgressColumn):
-        max_refresh = 0.5
-
-        def render(self, task: Task) -> Text:
-            if not task.completed or task.total is None or task.elapsed is None:
-                return Text("")
-            return Text(time_left(task.elapsed, task.completed, task.total))
-
-    return TimeLeft()
-
-
-class _Bar(Progress):
-    """Shows the step on a bar of rich."""
-
-    def __init__(self, bar: RichProgress, total: int | None) -> None:
-        self._bar, self._task = bar, bar.add_task("", total=total)
-        self._done = -1
-
-    def __call__(self, text: str) -> None:
-        self._done += 1
-        self._bar.update(self._task, description=printable(text), completed=self._done)
-
-    def within(self, share: float) -> None:
-        self._bar.update(self._task, completed=max(0, self._done) + min(max(share, 0.0), 1.0))
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        self._bar.stop()  # it clears the bar
-        try:
-            yield
-        finally:
-            self._bar.start()

@@ -13,8 +13,11 @@ import psutil
 import pytest
 from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run, small, stderr, stdout
 from engines import interrupted as press
+from rich.console import Console
+from rich.progress import Progress as RichProgress
 
-from optsched.cli.output import collected, records
+from optsched.cli import output
+from optsched.cli.output import Progress, collected, progress, records
 from optsched.core.errors import HeuristicFailed
 from optsched.instances.files import save
 from optsched.instances.generate import generate
@@ -459,3 +462,59 @@ def test_notes_are_in_records(tmp_path: Path) -> None:
         assert waits == "1 of 3 maps wait: no slot is idle"
         assert racks == RACKS_TOLD.removeprefix("small: ")
     assert "wait: no slot is idle" in stdout("gap", file, "--problem", "lsap", "--format", "csv")
+
+
+# Progress -------------------------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_time_that_is_left() -> None:
+    """Tests that nothing is estimated before the first step is done, and then that the others take as long."""
+    clock = [0.0]
+    bar = RichProgress(get_time=lambda: clock[0], console=Console(file=io.StringIO()))
+    step = output._Bar(bar, 5)
+    (task,) = bar.tasks
+    seen = []
+    for now in (10, 20, 2000):
+        clock[0] = now
+        step("next")
+        seen.append(task.fields["left"])
+    step.within(0.5)
+    assert [*seen, task.fields["left"]] == ["", "about 80 s left", "about 50 min left", "about 33 min left"]
+
+
+def test_progress_within_a_step() -> None:
+    """Tests that what is done of a step counts beside the steps that are done, and the next step begins a new one."""
+    bar = RichProgress(disable=True)
+    step = output._Bar(bar, 3)
+    (task,) = bar.tasks
+    done = []
+    for part in (0.25, 0.5, 7.0):
+        if part != 0.5:
+            step("next")
+        step.within(part)
+        done.append(task.completed)
+    step("last")
+    assert [*done, task.completed] == [0.25, 0.5, 2, 2]
+    Progress().within(0.5)
+
+
+def test_progress_on_a_terminal_only() -> None:
+    """Tests that progress is shown on a terminal and nowhere else."""
+    silent, shown = io.StringIO(), Terminal()
+    for stream in (silent, shown):
+        with progress(stream, 2) as step:
+            step("first [bold]")
+            with step.aside():
+                stream.write("")
+            step("second")
+        with progress(stream) as step:
+            step("of unknown length")
+    assert silent.getvalue() == ""
+    assert shown.getvalue() != ""

@@ -1,23 +1,13 @@
-"""What people read: tables, numbers, intervals, CSV, JSON, progress."""
+"""What people read: tables, numbers, intervals, CSV, JSON."""
 
-import io
 import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from rich.console import Console
-from rich.progress import Progress as RichProgress
 
 from optsched.measuring import printing
-from optsched.measuring.printing import Table, figures, fitted, interval, on_page, page_width, progress, render, share
-
-
-class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
+from optsched.measuring.printing import Table, figures, fitted, interval, on_page, page_width, render, share
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -158,48 +148,3 @@ def test_lines_come_one_by_one() -> None:
     assert lines.head() + "".join(map(lines.line, table.rows)) == render(table)
     assert lines.line(("a", "123456", "x")) == "a    123456  x\n"
     assert lines.line(("longer", "123456", "x")) == "longer  123456  x\n"
-
-
-def test_time_that_is_left() -> None:
-    """Tests that nothing is estimated before the first step is done, and then that the others take as long."""
-    clock = [0.0]
-    bar = RichProgress(get_time=lambda: clock[0], console=Console(file=io.StringIO()))
-    bar.add_task("", total=5)
-    (task,), column = bar.tasks, printing._time_left()
-    seen = []
-    for now, done in ((10, 0), (20, 1), (30, 4), (2000, 1)):
-        clock[0] = now
-        bar.update(task.id, completed=done)
-        seen.append(str(column.render(task)))
-    assert seen == ["", "about 80 s left", "about 8 s left", "about 2 h left"]
-
-
-def test_progress_within_a_step() -> None:
-    """Tests that what is done of a step counts beside the steps that are done, and the next step begins a new one."""
-    bar = RichProgress(disable=True)
-    step = printing._Bar(bar, 3)
-    (task,) = bar.tasks
-    done = []
-    for part in (0.25, 0.5, 7.0):
-        if part != 0.5:
-            step("next")
-        step.within(part)
-        done.append(task.completed)
-    step("last")
-    assert [*done, task.completed] == [0.25, 0.5, 2, 2]
-    printing.Progress().within(0.5)
-
-
-def test_progress_on_a_terminal_only() -> None:
-    """Tests that progress is shown on a terminal and nowhere else."""
-    silent, shown = io.StringIO(), Terminal()
-    for stream in (silent, shown):
-        with progress(stream, 2) as step:
-            step("first [bold]")
-            with step.aside():
-                stream.write("")
-            step("second")
-        with progress(stream) as step:
-            step("of unknown length")
-    assert silent.getvalue() == ""
-    assert shown.getvalue() != ""

@@ -44,7 +44,7 @@ from optsched.measuring.studies.limits import (
     lines,
 )
 from optsched.measuring.studies.runs import Work, check_served, measure, plan
-from optsched.measuring.studies.study_files import MEASURED, AboveZero, Looking, Rule, Text, Texts, listed, tables_of
+from optsched.measuring.studies.study_files import MEASURED, AboveZero, Looking, Rule, Text, Texts, tables_of
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class
 from optsched.solvers.profiles import AnyProfile
@@ -256,7 +256,7 @@ def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
     kinds = (certify,) if isinstance(certify, str) else tuple(certify)
     for kind in kinds:
         if kind not in KINDS:
-            raise UsageError(f"certify={kind!r}: {nearest(kind, KINDS)}, or true where all must be proved")
+            raise UsageError(f"certify={kind!r}: give true, or claims to allow; {nearest(kind, KINDS)}")
     return kinds
 
 
@@ -423,8 +423,8 @@ class CheckFile:
         lines = [self._text.count("\n", 0, head.start(1)) + 1 for head in heads]
         entries: list[tuple[str, int | None, Looking]] = []
         for number, table in enumerate(tables):
-            parts = (", ".join(map(str, listed(table.values.get(key)))) for key in ("heuristic", "problem"))
-            name = table.values.get("name") or " in ".join(parts)
+            parts = (", ".join(str(entry) for _, entry in table.entries(key)) for key in ("heuristic", "problem"))
+            name = next((given for _, given in table.entries("name")), " in ".join(parts))
             same = next((other.place for called, _, other in entries if called == name), None)
             if same is not None and not table.missing:
                 words = f'{same} is called "{name}", too: give each a name of its own'

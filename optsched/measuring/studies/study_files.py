@@ -7,9 +7,9 @@ every fault with its place.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
@@ -72,31 +72,17 @@ MEASURED: dict[str, Rule] = {
 }
 
 
-def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, faults: list[Fault]) -> dict[str, Any]:
-    """The values of a table that have the right form; the others are among the faults, and None in a list.
-
-    `before` precedes the key in the place of a fault.
-    """
-    found = {}
+def note_faults(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, faults: list[Fault]) -> None:
+    """Note unknown keys of a table, and values and entries of lists of a wrong form; `before` precedes each key."""
     for key, value in table.items():
-        if key not in rules:
-            faults.append(Fault(f"{before}{printable(key)}", f"there is no such key; {nearest(key, list(rules))}"))
-        elif rules[key].holds(value):
-            found[key] = value
-        else:
-            place, rule = f"{before}{key}", rules[key]
-            entries = value if isinstance(value, list) else []
-            sound = [entry if rule.holds([entry]) else None for entry in entries]
-            wrong = [(f"{place}[{row}]", entries[row]) for row, entry in enumerate(sound) if entry is None]
+        place, rule = f"{before}{printable(key)}", rules.get(key)
+        if rule is None:
+            faults.append(Fault(place, f"there is no such key; {nearest(key, list(rules))}"))
+        elif not rule.holds(value):
+            entries = enumerate(value) if isinstance(value, list) else ()
+            wrong = [(f"{place}[{row}]", entry) for row, entry in entries if not rule.holds([entry])]
             for where, what in wrong or [(place, value)]:
                 faults.append(Fault(where, f"expected {rule.expected}, got {_shown(what)}"))
-            if _known(sound):
-                found[key] = sound
-    return found
-
-
-def _known(value: Any) -> Any:
-    return [entry for entry in value if entry is not None] if isinstance(value, list) else value
 
 
 def _shown(value: Any) -> str:
@@ -116,17 +102,21 @@ def listed(value: Any) -> list[Any]:
 
 @dataclass
 class Looking:
-    """Resolves the values of a table; faults are noted at their places.
+    """Resolves the values of a table; faults are noted at their places, and what is at fault already is passed over.
 
-    `values` are those of the right form; `places` has the place of each, `place` that of the table. `missing`: whether
-    a required key is missing.
+    `values` are those in force, those of the keys `own` from the table itself; `place` is that of the table. `missing`:
+    whether a required key is missing.
     """
 
     values: Mapping[str, Any]
-    places: Mapping[str, str]
-    faults: list[Fault] = field(default_factory=list)
-    place: str = ""
-    missing: bool = False
+    own: Collection[str]
+    faults: list[Fault]
+    place: str
+    missing: bool
+
+    def place_of(self, key: str) -> str:
+        """The place of a key's value."""
+        return f"{self.place}.{key}" if self.place and key in self.own else key
 
     def one(self, place: str, looked_at: Callable[[Any], Found], value: Any) -> list[Found]:
         """The object for a value; nothing if it is wrong."""
@@ -136,13 +126,17 @@ class Looking:
             self.faults.extend(Fault(place, line) for line in error.lines)
             return []
 
-    def each(self, key: str, looked_at: Callable[[Any], Found]) -> list[Found]:
-        """The objects for the value of a key, or for each entry of its list."""
-        value, place = self.values.get(key, []), self.places[key]
+    def entries(self, key: str) -> list[tuple[str, Any]]:
+        """The value of a key, or each entry of its list, with its place."""
+        place, value, wrong = self.place_of(key), self.values.get(key, []), {fault.place for fault in self.faults}
         if not isinstance(value, list):
-            return self.one(place, looked_at, value)
-        entries = [(f"{place}[{row}]", part) for row, part in enumerate(value) if part is not None]
-        return [found for where, part in entries for found in self.one(where, looked_at, part)]
+            return [] if place in wrong else [(place, value)]
+        entries = [(f"{place}[{row}]", entry) for row, entry in enumerate(value)]
+        return [entry for entry in entries if not {place, entry[0]} & wrong]
+
+    def each(self, key: str, looked_at: Callable[[Any], Found]) -> list[Found]:
+        """The objects for the entries of a key."""
+        return [found for place, value in self.entries(key) for found in self.one(place, looked_at, value)]
 
     def choices(self) -> list[Choice]:
         """The heuristics."""
@@ -154,16 +148,18 @@ class Looking:
 
     def groups(self) -> list[Group]:
         """The instances, those of families last."""
-        named = self.one(self.places["instances"], groups_of, _known(self.values.get("instances", [])))
+        named = self.one(self.place_of("instances"), groups_of, [value for _, value in self.entries("instances")])
         drawn = self.each("family", lambda table: groups_of(_family(table)))
         return [group for groups in (*named, *drawn) for group in groups]
 
     def sound(self, rules: Mapping[str, Rule]) -> dict[str, Any]:
-        """The values of these keys, without those that the check of their key refuses."""
+        """The values of these keys, without those at fault and those that the check of their key refuses."""
         return {
-            key: known
-            for key, known in ((key, _known(value)) for key, value in self.values.items())
-            if key in rules and self.one(self.places[key], rules[key].check, known)
+            key: value
+            for key, value in self.values.items()
+            if key in rules
+            and len(self.entries(key)) == len(listed(value))
+            and self.one(self.place_of(key), rules[key].check, value)
         }
 
 
@@ -182,25 +178,24 @@ def tables_of(
     have, or that must be above it; if none are needed, a document without such a table is itself one.
     """
     shared = {name: value for name, value in document.items() if name != key}
-    values = formed(shared, {**above, key: Rule("a list of tables", bool)}, "", faults)
+    note_faults(shared, {**above, key: Rule("a list of tables", bool)}, "", faults)
     tables = document.get(key, [] if needed else [{}])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         faults.append(Fault(key, f"is no list of tables: begin each {key} with [[{key}]]"))
-        return values, []
+        return shared, []
     if not tables:
         faults.append(Fault(key, f"is missing: write a table [[{key}]] with heuristic, problem and instances"))
     found = []
     for number, table in enumerate(tables):
         place = f"{key}[{number}]." if key in document else ""
-        own = formed(table, rules, place, faults)
-        given = {*shared, *table}
+        note_faults(table, rules, place, faults)
+        given = {**shared, **table}
         missing = {name: f"is missing: give {rules[name].expected}" for name in needed if name not in given}
-        if not {"instances", "family"} & given:
+        if not {"instances", "family"} & given.keys():
             missing["instances"] = f"is missing: give {rules['instances'].expected}, or a family"
         faults += [Fault(f"{place}{name}", words) for name, words in missing.items()]
-        places = {name: f"{place}{name}" if name in table else name for name in rules}
-        found.append(Looking({**values, **own}, places, faults, place.rstrip("."), bool(missing)))
-    return values, found
+        found.append(Looking(given, table, faults, place.rstrip("."), bool(missing)))
+    return shared, found
 
 
 def _family(table: Mapping[str, Any]) -> Family:

@@ -181,7 +181,10 @@ def test_keys_are_the_arguments_of_a_check() -> None:
         (f"{SMALL}over = 2", "check[0].over: over=2: give worst, mean, median, or a quantile"),
         (f'{SMALL}max_gap = 0.1\ncomponent = "locality"', 'check[0]: lsap has no component "locality"; did you mean'),
         (f"{SMALL}feasible = 1", "check[0].feasible: expected true or false, got 1"),
-        (f'{SMALL}certify = ["solvr"]', "check[0].certify: certify='solvr': did you mean \"solver\"?"),
+        (
+            f'{SMALL}certify = ["solvr"]',
+            "check[0].certify: certify='solvr': give true, or claims to allow; did you mean \"solver\"?",
+        ),
         (f'{SMALL}baseline = "folder"', "check[0]: folder: cannot be read as a baseline"),
         (f"{SMALL}time_limit = inf", "check[0].time_limit: expected a number of seconds, at least 0, got inf"),
         (f"{SMALL}family = {{seeds = 3}}", "check[0].family: expected a table with a name, such as {name = "),
