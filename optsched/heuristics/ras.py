@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,6 @@ from optsched.core.instance import MAP, REDUCE, RUNNING, Floats, Ints
 from optsched.core.placement import MICRO, NONE, Placement, microseconds
 from optsched.core.results import Number
 from optsched.heuristics.running.base import Heuristic
-from optsched.heuristics.running.course import WOKEN, Course, Ends, Service
 from optsched.problems.base import GRID, exact
 from optsched.problems.parameters import Parameter, choice, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
@@ -326,7 +326,7 @@ class _Offered:
             placed = True
             self._rooms.put(self._kind, job, node)
             self._idle[node] -= 1
-            del self._order[bisect_left(self._order, (self._runs[job], job))]
+            self._order.remove((self._runs[job], job))
             self._runs[job] += 1
             self._waiting[job] -= 1
             if self._waiting[job]:
@@ -344,8 +344,8 @@ def _slots(count: int, idle: Ints) -> Ints:
 #: Seconds for which free slots are collected before a block advertises them (Sharmilarani et al., section III.1).
 BUFFER = 2.0
 
-#: The event when free slots have been collected: they are advertised.
-_BLOCK = WOKEN + 1
+#: The longest time of a task, and the longest buffer, in seconds: their microseconds are exact numbers.
+LONGEST = 9e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,8 +426,8 @@ def enforce(
     Raises
     ------
     UsageError
-        If a placement overloads a tracker or is otherwise infeasible, or `seconds` or `buffer` are not finite numbers,
-        0 or more.
+        If a placement overloads a tracker or is otherwise infeasible, or `seconds` or `buffer` are not numbers from 0
+        to `LONGEST`.
 
     References
     ----------
@@ -447,125 +447,100 @@ def enforce(
     [(0.0, 'started', 'b1'), (10.0, 'ended', 'a1'), (20.0, 'ended', 'a2'), (20.0, 'started', 'b2')]
     """
     lasts = np.asarray(seconds, dtype=np.float64)
-    if lasts.shape != problem.tasks.shape or not (np.isfinite(lasts) & (lasts >= 0)).all():
-        raise UsageError("give seconds, 0 or more, for each of the problem's tasks")
-    if not 0 <= buffer < np.inf:
-        raise UsageError(f"buffer is {buffer}; give seconds, 0 or more")
+    if lasts.shape != problem.tasks.shape or not ((lasts >= 0) & (lasts <= LONGEST)).all():
+        raise UsageError(f"give seconds, 0 or more, for each of the problem's tasks, and {LONGEST:.0e} at most")
+    if not 0 <= buffer <= LONGEST:
+        raise UsageError(f"buffer is {buffer}; give seconds, 0 or more, and {LONGEST:.0e} at most")
     for name, placement in (("current", current), ("target", target)):
         wrong = problem.violations(placement)
         if wrong:
             raise UsageError(f"the {name} placement is infeasible: {wrong[0]}")
-    trackers = _Moving(problem, current, target, lasts, int(microseconds(buffer)))
-    trackers.advertise(range(len(problem.free)))
-    while not trackers.reached:
+    moving = _Moving(problem, current, target, microseconds(lasts).tolist())
+    moving.advertise(range(len(problem.free)))
+    while not moving.reached:
         check()
-        trackers.pass_block()
-    return Move(tuple(trackers.steps), trackers.now / MICRO, problem.placement(trackers.placed))
+        moving.pass_block(int(microseconds(buffer)))
+    return Move(tuple(moving.steps), moving.now / MICRO, problem.placement(moving.placed))
 
 
-class _Lasting(Service):
-    """Each task takes its given time, wherever it runs; in microseconds."""
-
-    waits_for_maps = False
-
-    def __init__(self, takes: Ints) -> None:
-        self._takes = takes.tolist()
-
-    def started(self, task: int, node: int, now: int) -> Ends:
-        return ((task, now + self._takes[task]),)
-
-
-class _Moving(Course):
-    """The policy that follows a target: what runs on the trackers, and what starts when slots are advertised.
-
-    Jobs' maps and reduces are rows: those of `problem.jobs` twice, the maps' first. Tasks are positions in
-    `problem.tasks`.
+class _Moving:
+    """The trackers that follow a target. Tasks are positions in `problem.tasks`, times are microseconds.
 
     Attributes
     ----------
+    now
+        The time of the last block.
     steps
         The events so far.
-    rooms
-        What is free on each tracker, and how many tasks of each job and kind it runs.
     placed
         For each of `problem.tasks` where it runs now, or -1.
     """
 
-    def __init__(self, problem: Utility, current: Placement, target: Placement, lasts: Floats, buffer: int) -> None:
-        super().__init__(len(problem.tasks), _Lasting(microseconds(lasts)))
-        self._problem, self._buffer = problem, buffer
-        self._target = np.vstack(problem.allocated(target))
-        self.rooms = Rooms(problem, problem.allocated(current))
+    def __init__(self, problem: Utility, current: Placement, target: Placement, lasts: list[int]) -> None:
+        self._problem, self._lasts = problem, lasts
+        self._target = problem.allocated(target)
+        self._rooms = Rooms(problem, problem.allocated(current))
+        self.now = 0
         self.steps: list[Step] = []
         self.placed: Ints = problem.nodes_of(current).copy()
-        positions = [*problem.map_positions, *problem.reduce_positions]
-        self._row = np.zeros(len(problem.tasks), dtype=np.int64)
-        for row, tasks in enumerate(positions):
-            self._row[tasks] = row
-        #: Waiting tasks of each row, the first one last.
-        self._waiting = [tasks[self.placed[tasks] == NONE][::-1].tolist() for tasks in positions]
-        #: Trackers on which tasks have ended since the last block.
-        self._gathered: set[int] = set()
-        self._gathers = False
-        for task in np.flatnonzero(self.placed != NONE).tolist():
-            self.starts(task, int(self.placed[task]))
+        #: The kind and the job of each task.
+        self._of: dict[int, tuple[int, int]] = {}
+        #: The waiting tasks of each kind and job, the first one last.
+        self._waiting: dict[tuple[int, int], list[int]] = {}
+        for kind, positions in enumerate((problem.map_positions, problem.reduce_positions)):
+            for job, tasks in enumerate(positions):
+                self._of.update(dict.fromkeys(tasks.tolist(), (kind, job)))
+                self._waiting[kind, job] = tasks[self.placed[tasks] == NONE][::-1].tolist()
+        #: When each running task ends; a sorted list is a heap.
+        self._ends = sorted((lasts[task], task) for task in np.flatnonzero(self.placed != NONE).tolist())
 
     @property
     def reached(self) -> bool:
         """Whether no tracker runs more of anything than it should."""
-        return not (np.vstack(self.rooms.counts) > self._target).any()
+        return not any((runs > most).any() for runs, most in zip(self._rooms.counts, self._target, strict=True))
 
-    def pass_block(self) -> None:
-        """Let time pass until the slots of the next block have been advertised."""
-        self._gathers = True
-        while self._gathers:
-            self.step()
-
-    def ends(self, task: int) -> None:
-        super().ends(task)
-        node = int(self.placed[task])
-        self._change("ended", task, -1)
-        self.placed[task] = NONE
-        if not self._gathered:
-            self.plan(self.now + self._buffer, _BLOCK, 0)
-        self._gathered.add(node)
-
-    def happens(self, what: int, index: int) -> None:
-        self._gathers = False
-        freed = sorted(self._gathered)
-        self._gathered = set()
-        self.advertise(freed)
+    def pass_block(self, buffer: int) -> None:
+        """Let tasks end, for `buffer` from the first one on; then advertise the slots that became free."""
+        self.now = self._ends[0][0] + buffer
+        freed: set[int] = set()
+        while self._ends and self._ends[0][0] <= self.now:
+            time, task = heappop(self._ends)
+            freed.add(int(self.placed[task]))
+            self._change(time, "ended", task, -1)
+            self.placed[task] = NONE
+        self.advertise(sorted(freed))
 
     def advertise(self, among: Sequence[int]) -> None:
         """Start what fits on the given trackers, the most available one first."""
         nodes = np.array(among, dtype=np.int64)
-        order = np.argsort(-availability(self.rooms.free[nodes], self._problem.capacity[nodes]), kind="stable")
+        order = np.argsort(-availability(self._rooms.free[nodes], self._problem.capacity[nodes]), kind="stable")
         for node in nodes[order].tolist():
-            while (row := self._row_for(node)) is not None:
-                task = self._waiting[row].pop()
+            while (tasks := self._tasks_for(node)) is not None:
+                task = tasks.pop()
                 self.placed[task] = node
-                self._change("started", task, 1)
-                self.starts(task, node)
+                self._change(self.now, "started", task, 1)
+                heappush(self._ends, (self.now + self._lasts[task], task))
 
-    def _row_for(self, node: int) -> int | None:
-        """The task to start on a tracker: of the allowed jobs the one of lowest utility, its reduces first."""
-        waits = np.array([bool(tasks) for tasks in self._waiting], dtype=bool)
-        fits = np.concatenate([self.rooms.fitting(kind, node) for kind in (MAP, REDUCE)])
-        runs = np.zeros(len(waits), dtype=np.int64)
-        jobs = len(self._problem.jobs)
-        for kind in (MAP, REDUCE):
-            for job, count in self.rooms.on(kind, node).items():
-                runs[kind * jobs + job] = count
-        few = runs < self._target[:, node]
-        able = np.flatnonzero(waits & fits & few)
-        utility = self._problem.utility_units(*(np.array(placed, dtype=np.int64) for placed in self.rooms.placed))
-        return int(able[np.lexsort((able < jobs, utility[able % jobs]))[0]]) if len(able) else None
+    def _tasks_for(self, node: int) -> list[int] | None:
+        """The waiting tasks of the allowed job of lowest utility, reduces before maps, if one fits on a tracker."""
+        utility = self._problem.utility_units(*(np.array(placed, dtype=np.int64) for placed in self._rooms.placed))
+        able = [
+            (utility[job], -kind, job)
+            for (kind, job), tasks in self._waiting.items()
+            if tasks
+            and self._rooms.on(kind, node).get(job, 0) < self._target[kind][job, node]
+            and self._rooms.fits(kind, job, node)
+        ]
+        if not able:
+            return None
+        _, before, job = min(able)
+        return self._waiting[-before, job]
 
-    def _change(self, what: Literal["ended", "started"], task: int, count: int) -> None:
-        """Change the number of running tasks by `count` (1 or -1), in the row and on the node of `task`."""
-        node, (kind, job) = int(self.placed[task]), divmod(int(self._row[task]), len(self._problem.jobs))
-        self.rooms.put(kind, job, node, count)
-        self.steps.append(Step(self.now / MICRO, what, int(self._problem.tasks[task]), node))
+    def _change(self, time: int, what: Literal["ended", "started"], task: int, count: int) -> None:
+        """Note an event of a task, which changes the number of its job's tasks on its node by `count` (1 or -1)."""
+        (kind, job), node = self._of[task], int(self.placed[task])
+        self._rooms.put(kind, job, node, count)
+        self.steps.append(Step(time / MICRO, what, int(self._problem.tasks[task]), node))
 
 
 HEURISTICS: tuple[Heuristic, ...] = (

@@ -378,6 +378,8 @@ def test_availability_is_the_least_share() -> None:
         ([0, NONE], [0, NONE], [1, -1], 0, "give seconds, 0 or more, for each"),
         ([0, NONE], [0, NONE], [1, 1], -1, "buffer is -1"),
         ([0, NONE], [0, NONE], [1, 1], np.inf, "buffer is inf"),
+        ([0, NONE], [0, NONE], [1, 1e10], 0, "for each of the problem's tasks, and 9e\\+09 at most"),
+        ([0, NONE], [0, NONE], [1, 1], 1e10, "buffer is 10000000000.0; give seconds, 0 or more, and 9e\\+09 at most"),
     ],
 )
 def test_refuses(current: list[int], target: list[int], seconds: list[float], buffer: float, said: str) -> None:

@@ -1,7 +1,6 @@
 """Runs tasks over time from event to event: they start, take the time that a service gives, and end.
 
-Classes that decide which tasks start derive from `Course`: the engine of simulations (`heuristics.simulating.engine`),
-and the move from one placement to the next (`optsched.heuristics.ras`).
+The engine of simulations (`heuristics.simulating.engine`) derives from `Course` and decides which tasks start.
 """
 
 from __future__ import annotations
