@@ -288,12 +288,11 @@ class _Run:
         self.replicas = replicas.lists()
         #: The tasks by position, without those that had been placed when the iteration began.
         self._order = list(range(self.waiting))
-        # Stacks with the next task on top; tasks that were assigned in the meantime are dropped when they come up.
-        task, server, starts = replicas.row_of, replicas.values, problem.server_tasks.starts
-        self.homeless: list[int] = np.flatnonzero(replicas.lengths == 0)[::-1].tolist()
-        self.local = Ragged(starts, task[np.lexsort((-task, server))]).lists()
-        by_choice = np.lexsort((-task, -replicas.lengths[task], server))
-        self.constrained = Ragged(starts, task[by_choice]).lists()
+        #: A stack for each server, with the task of fewest replicas on top; tasks that no longer wait are dropped when
+        #: they come up.
+        task = replicas.row_of
+        by_choice = np.lexsort((-task, -replicas.lengths[task], replicas.values))
+        self.local = Ragged(problem.server_tasks.starts, task[by_choice]).lists()
 
     # The loop ------------------------------------------------------------------------------------------------------
 
@@ -321,27 +320,27 @@ class _Run:
     def next_limit(self, limit: int, threshold: float) -> int:
         """The next limit at which a task may be placed; line 41 reaches it in steps of 1."""
         rises = [self.load[server] + self.least_room for server in self._with_local_tasks()]
-        if limit < threshold or self._top(self.homeless) != NONE:
+        if limit < threshold or next(self._homeless(), NONE) != NONE:
             rises.append(min(self.load) + self.w_rem)
         return max(limit + 1, min(rises, default=0))
 
     def take_turns(self) -> None:
         """The reduced loop in the proof of Theorem 3: each server in turn removes one task from its list R_s."""
-        self.constrained = [[task for task in tasks if self.node[task] == NONE] for tasks in self.constrained]
-        turns = deque(server for server, tasks in enumerate(self.constrained) if tasks)
+        self.local = [[task for task in tasks if self.node[task] == NONE] for tasks in self.local]
+        turns = deque(server for server, tasks in enumerate(self.local) if tasks)
         while turns:
             server = turns.popleft()
-            task = self.constrained[server].pop()
+            task = self.local[server].pop()
             if self.node[task] == NONE:
                 self._place(task, server, self.w_loc)
-            if self.constrained[server]:
+            if self.local[server]:
                 turns.append(server)
 
     # The phases ----------------------------------------------------------------------------------------------------
 
     def _fill(self, server: int, highest: int) -> None:
         """Give `server` its waiting local tasks, fewest replicas first, while its load is at most `highest`."""
-        while self.load[server] <= highest and (task := self._top(self.constrained[server])) != NONE:
+        while self.load[server] <= highest and (task := self._top(server)) != NONE:
             self._place(task, server, self.w_loc)
 
     def _place_remote(self, tasks: Iterator[int], limit: int) -> None:
@@ -396,17 +395,17 @@ class _Run:
         """The tasks by position that wait when their turn comes."""
         return (task for task in self._order if self.node[task] == NONE)
 
-    def _with_local_tasks(self) -> list[int]:
-        """The servers with the block of a waiting task."""
-        return [server for server, tasks in enumerate(self.local) if self._top(tasks) != NONE]
-
     def _homeless(self) -> Iterator[int]:
         """The waiting tasks without replicas, by position."""
-        while (task := self._top(self.homeless)) != NONE:
-            yield task
+        return (task for task in self._in_order() if not self.replicas[task])
 
-    def _top(self, stack: list[int]) -> int:
-        """The first waiting task of a stack, or NONE."""
+    def _with_local_tasks(self) -> list[int]:
+        """The servers with the block of a waiting task."""
+        return [server for server in range(len(self.local)) if self._top(server) != NONE]
+
+    def _top(self, server: int) -> int:
+        """The waiting local task of a server with fewest replicas, or NONE."""
+        stack = self.local[server]
         while stack and self.node[stack[-1]] != NONE:
             stack.pop()
         return stack[-1] if stack else NONE
