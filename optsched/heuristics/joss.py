@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from optsched.core.arrays import grouped
 from optsched.core.decimals import decimal, total
@@ -90,8 +89,10 @@ class JossPolicy(Policy):
         self._large = float(cluster.slots.sum()) / centers if self.large == "auto" else float(self.large)
         #: The datacenter that was chosen for the reduces of each job, and under policy A for its maps.
         self._home: dict[int, int] = {}
-        #: The queues of each datacenter: that of the small jobs first.
-        self._queues = {kind: [[_Queue()] for _ in range(self._centers)] for kind in KINDS}
+        #: The queues of each datacenter: that of the small jobs, and those of large jobs with waiting tasks.
+        self._queues: dict[str, list[dict[int | None, _Queue]]] = {
+            kind: [{None: _Queue()} for _ in range(self._centers)] for kind in KINDS
+        }
         self._known = 0
         self._members: dict[int, Ints] = {}
         self._sent: dict[int, Ints] = {}
@@ -134,17 +135,17 @@ class JossPolicy(Policy):
 
     def _waiting(self, kind: str) -> Ints:
         """How many tasks wait in the queues of each datacenter."""
-        waiting = [sum(len(queue.tasks) for queue in queues) for queues in self._queues[kind]]
+        waiting = [sum(len(queue.tasks) for queue in queues.values()) for queues in self._queues[kind]]
         return np.array(waiting, dtype=np.int64)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         center = int(self._center[offer.node])
-        task = self._from_turn(offer, center, view)
+        task = self._from_turn(offer, center)
         if task is None and self.idle == "steal" and offer.kind == KINDS[MAP]:
             if self._passed[offer.node] < offer.free:
                 self._passed[offer.node] += 1
             else:
-                task = self._from_turn(offer, int(np.argmax(self._waiting(offer.kind))), view)
+                task = self._from_turn(offer, int(np.argmax(self._waiting(offer.kind))))
         return () if task is None else (task,)
 
     # Classes and policies ------------------------------------------------------------------------------------------
@@ -180,25 +181,24 @@ class JossPolicy(Policy):
         policy = self.classify(job, view)
         maps, reduces = waits[workload.kind[waits] == MAP], waits[workload.kind[waits] != MAP]
         if policy == "A":
-            self._append(self._home_of(job), maps, reduces, view)
+            self._append("map", self._home_of(job), maps, None, view)
+            self._append("reduce", self._home_of(job), reduces, None, view)
             return
         blocks = members[workload.kind[members] == MAP]
         held = np.zeros((len(blocks), self._centers), dtype=bool)
         rows = workload.replicas.take(blocks)
         held[rows.row_of, self._center[rows.values]] = True
         most = int(np.argmax(held.sum(axis=0))) if held.any() else self._home_of(job)
-        shares: defaultdict[int, list[int]] = defaultdict(list)
-        left = held[np.isin(blocks, maps)]
-        unassigned = np.ones(len(maps), dtype=bool)
-        while (left & unassigned[:, None]).any():
-            center = int(np.argmax((left & unassigned[:, None]).sum(axis=0)))
-            chosen = unassigned & left[:, center]
-            shares[center] += maps[chosen].tolist()
-            unassigned &= ~chosen
-        shares[most] += maps[unassigned].tolist()
-        for center, own_maps in shares.items():
-            owner = job if policy == "C" else None
-            self._append(center, own_maps, reduces if center == most else (), view, owner, again=tasks is not None)
+        owner = job if policy == "C" else None
+        left = held[np.isin(blocks, maps)]  # without the maps that have been assigned
+        nowhere = ~left.any(axis=1)
+        while left.any():
+            center = int(np.argmax(left.sum(axis=0)))
+            chosen = left[:, center].copy()
+            self._append("map", center, maps[chosen], owner, view)
+            left[chosen] = False
+        self._append("map", most, maps[nowhere], owner, view)
+        self._append("reduce", most, reduces, owner, view)
 
     def _home_of(self, job: int) -> int:
         """The datacenter that had the fewest waiting tasks when the job had to go somewhere."""
@@ -206,52 +206,34 @@ class JossPolicy(Policy):
             self._home[job] = int(np.argmin(np.sum([self._waiting(kind) for kind in KINDS], axis=0)))
         return self._home[job]
 
-    def _append(
-        self,
-        center: int,
-        maps: npt.ArrayLike,
-        reduces: npt.ArrayLike,
-        view: View,
-        owner: int | None = None,
-        again: bool = False,
-    ) -> None:
-        """Append tasks to a datacenter's queues, or to a large job's own queues.
-
-        `again`: the job may have had some before.
-        """
-        for kind, tasks in zip(KINDS, (maps, reduces), strict=True):
-            queues, numbers = self._queues[kind][center], np.array(tasks, dtype=np.int64)
-            queue = queues[0]
-            if owner is not None and not (again and not len(numbers)):
-                had = (own for own in queues[1:] if again and own.job == owner and own.tasks)
-                queue = next(had, None) or _Queue(owner)
-                if not queue.tasks:
-                    queues.append(queue)
-            queue.extend(numbers, view.workload.replicas.take(numbers) if self.variant == "j" else None)
+    def _append(self, kind: str, center: int, tasks: Ints, owner: int | None, view: View) -> None:
+        """Append tasks to a datacenter's queue of small jobs, or to that of a large job, the `owner`."""
+        if len(tasks):
+            queue = self._queues[kind][center].setdefault(owner, _Queue())
+            queue.extend(tasks, view.workload.replicas.take(tasks) if self.variant == "j" else None)
 
     # Handing out ---------------------------------------------------------------------------------------------------
 
-    def _from_turn(self, offer: Offer, center: int, view: View) -> int | None:
-        """A task of the next queue of a datacenter that has one. Empty queues of large jobs are dropped."""
-        queues = self._queues[offer.kind][center]
-        queues[1:] = [queue for queue in queues[1:] if queue.tasks]
-        turn = self._turn[offer.kind]
-        for step in range(len(queues)):
-            at = (turn[center] + step) % len(queues)
-            if queues[at].tasks:
+    def _from_turn(self, offer: Offer, center: int) -> int | None:
+        """A task of the next queue of a datacenter that has one. A large job's queue goes with its last task."""
+        queues, turn = self._queues[offer.kind][center], self._turn[offer.kind]
+        owners = list(queues)
+        for step in range(len(owners)):
+            at = (turn[center] + step) % len(owners)
+            queue = queues[owners[at]]
+            if queue.tasks:
                 turn[center] = at + 1
-                return queues[at].take(offer.node if self.variant == "j" else None)
+                task = queue.take(offer.node if self.variant == "j" else None)
+                if owners[at] is not None and not queue.tasks:
+                    del queues[owners[at]]
+                return task
         return None
 
 
 class _Queue:
-    """Tasks in the order of arrival, each with the nodes of its block, and for each node those with their block on it.
+    """Tasks in the order of arrival, each with the nodes of its block, and for each node its local tasks."""
 
-    It is for one large `job`; None: for all small ones.
-    """
-
-    def __init__(self, job: int | None = None) -> None:
-        self.job = job
+    def __init__(self) -> None:
         self.tasks: OrderedDict[int, list[int]] = OrderedDict()
         self._local: defaultdict[int, OrderedDict[int, None]] = defaultdict(OrderedDict)
 

@@ -315,7 +315,7 @@ def test_every_waiting_task_is_in_one_queue_of_joss(seed: int, variant: str, pol
         if event.what == "job-arrived" and event.index + 1 < len(view.workload.job_ids):
             return  # others arrive together with it
         for kind in KINDS:
-            found = [task for queues in joss._queues[kind] for queue in queues for task in queue.tasks]
+            found = [task for queues in joss._queues[kind] for queue in queues.values() for task in queue.tasks]
             assert sorted(found) == view.pending_of(kind).tolist()
 
     history = History(Traffic(drawn_snapshot(seed)), joss, seed, compare)
