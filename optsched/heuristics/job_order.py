@@ -19,7 +19,8 @@ import numpy as np
 
 from optsched.core.arrays import grouped
 from optsched.core.decimals import decimal
-from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
+from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints, Ragged
+from optsched.core.placement import NONE
 from optsched.heuristics.running.base import HELD, Event, Offer, Policy, View
 
 #: How near a map's data is to a node: on it, in its rack, or anywhere.
@@ -37,30 +38,17 @@ class WaitingMaps:
         #: The maps of each job by level and place.
         self._held: list[defaultdict[int, dict[int, list[int]]]] = [defaultdict(dict) for _ in range(3)]
 
-    def add(self, tasks: Ints, view: View, job: Ints | None = None) -> None:
-        """Add maps of the view; `job` has the job of each."""
-        owner = np.zeros(len(tasks), dtype=np.int64) if job is None else job
-        replicas = view.workload.replicas.take(tasks)
-        row = replicas.row_of
-        places = [(NODE, replicas.values, row), (RACK, view.cluster.rack[replicas.values], row)]
-        for level, place, rows in (*places, (ANYWHERE, np.zeros_like(tasks), np.arange(len(tasks)))):
-            for number, positions in grouped(place):
-                if number >= 0:  # -1: no rack
-                    held = self._held[level][number]
-                    own = np.unique(rows[positions])  # once, also with several replicas in the rack
-                    for task, of in zip(tasks[own].tolist(), owner[own].tolist(), strict=True):
-                        held.setdefault(of, []).append(task)
-
-    def give_back(self, task: int, view: View, job: int = 0) -> None:
-        """Add a map again, wherever it was taken out, after it was added before or ran when others were added."""
-        nodes = view.workload.replicas[task]
-        racks = view.cluster.rack[nodes]
-        places = [(ANYWHERE, 0), *((NODE, node) for node in nodes.tolist())]
-        places += [(RACK, rack) for rack in np.unique(racks[racks >= 0]).tolist()]
-        for level, place in places:
-            tasks = self.at(level, place).setdefault(job, [])
-            if task not in tasks:
-                tasks.append(task)
+    def add(self, tasks: Ints, view: View, job: Ints | None = None, again: bool = False) -> None:
+        """Add maps of the view; `job` has the job of each. `again`: they may be here already, at some places or all."""
+        owners = [0] * len(tasks) if job is None else job.tolist()
+        nodes = view.workload.replicas.take(tasks)
+        racks = Ragged(nodes.starts, view.cluster.rack[nodes.values])
+        for task, owner, own, near in zip(tasks.tolist(), owners, nodes.lists(), racks.lists(), strict=True):
+            for level, places in ((NODE, own), (RACK, {*near} - {NONE}), (ANYWHERE, (0,))):
+                for place in places:
+                    held = self._held[level][place].setdefault(owner, [])
+                    if not again or task not in held:
+                        held.append(task)
 
     def at(self, level: int, place: int) -> dict[int, list[int]]:
         """The maps on a node or in a rack by job, including started ones; anywhere is place 0."""
@@ -204,7 +192,7 @@ class JobPolicy(Policy):
         entry = self._jobs[job]
         if now == PENDING and kind == MAP:
             if self.keeps_maps:
-                self.maps.give_back(task, view, job)
+                self.maps.add(np.array([task]), view, np.array([job]), again=True)
             self.learn(np.array([task]), view)
         self.leave(job, kind)
         self._count(entry, kind, before, -1)

@@ -60,7 +60,8 @@ class LocalityPolicy(Policy):
             self._learn(view)
             self._passed.clear()
         elif event.what in ("task-returned", "task-released"):
-            self._waiting.give_back(event.index, view, view.workload.kind.item(event.index))
+            task = np.array([event.index])
+            self._waiting.add(task, view, view.workload.kind[task], again=True)
             self._passed.clear()
         elif event.what == "node-changed":
             node = event.index
