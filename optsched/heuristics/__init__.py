@@ -21,7 +21,7 @@ from optsched.core.registry import records
 from optsched.core.resources import HEURISTICS as SHIPPED
 from optsched.heuristics.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.running.driver import Answer, Observer
-from optsched.heuristics.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
+from optsched.heuristics.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_contained, run_heuristic
 from optsched.problems.base import TaskProblem, expect_problem
 
 __all__ = [
@@ -182,9 +182,7 @@ def run(
     """
     expect_problem(problem, "run", TaskProblem)
     entry = _entry(heuristic)
-    run_it = run_heuristic
-    if in_force() is not None:
-        from optsched.heuristics.running.run import run_contained as run_it
+    run_it = run_heuristic if in_force() is None else run_contained
     return run_it(
         problem,
         entry,

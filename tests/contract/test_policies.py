@@ -349,12 +349,11 @@ def test_costs_follow_maps_that_finish_and_return() -> None:
     assert compared > 100
 
 
-def test_a_map_given_back_is_entered_where_it_was_not() -> None:
+def test_a_map_that_waits_again_is_added_where_it_is_not() -> None:
     """Tests a map that ran when the others were entered, and one that was drawn from one list but not the others."""
     view = History(Lsap(drawn_snapshot(0)), IDLE, 0, print).known.view
     maps = WaitingMaps()
     first, other = view.pending[:2].tolist()
     maps.add(np.array([first]), view)
-    maps.give_back(other, view)
-    maps.give_back(first, view)
+    maps.add(np.array([other, first]), view, again=True)
     assert sorted(maps.at(2, 0)[0]) == sorted([first, other])
