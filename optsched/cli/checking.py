@@ -271,7 +271,7 @@ def mine(
 
     Exit code 5: nothing was found. Ctrl-C keeps the best so far.
     """
-    from optsched.measuring.mining import check_free, default_name, statement
+    from optsched.measuring.mining import default_name, free_files, statement
     from optsched.measuring.mining import mine as mined
     from optsched.measuring.studies.choices import assignments, chosen
 
@@ -284,7 +284,7 @@ def mine(
     choice = chosen(heuristic)
     values = arguments.parameters_for(problem_name, params)
     if folder is not None:
-        check_free(folder, name or default_name(choice, problem_name))
+        free_files(folder, name or default_name(choice, problem_name))
     options["failures"] = not options.pop("no_failures")
     options["family_parameters"] = assignments("--set", options.pop("drawn_with"))
     with working() as step:

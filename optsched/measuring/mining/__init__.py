@@ -50,13 +50,14 @@ from optsched.measuring.mining.walking import (
     starts_of,
 )
 from optsched.measuring.studies.choices import Choice, chosen, parted, seeds_of, users_function
+from optsched.measuring.studies.commands import profile_argument
 from optsched.measuring.studies.limits import differing
 from optsched.measuring.studies.runs import check_served
 from optsched.problems import problem_class
 from optsched.problems.parameters import resolve
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["Find", "Statement", "check_free", "default_name", "is_broken", "margin", "mine", "statement"]
+__all__ = ["Find", "Statement", "default_name", "free_files", "is_broken", "margin", "mine", "statement"]
 
 
 def default_name(choice: Choice, problem: str) -> str:
@@ -69,22 +70,19 @@ def default_name(choice: Choice, problem: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", f"mined-{problem}-{choice.label}".lower()).strip("-")
 
 
-def _files(folder: str | Path, name: str) -> tuple[Path, Path]:
-    """The files of the instance and the test."""
+def free_files(folder: str | Path, name: str) -> tuple[Path, Path]:
+    """The files of the instance and the test; UsageError if one is there already, which is not replaced."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
         raise UsageError(f'"{name}" is no name for files; take letters, digits, "-", "_" and "."')
-    return Path(folder) / f"{name}.json", Path(folder) / f"test_{_identifier(name)}.py"
+    files = Path(folder) / f"{name}.json", Path(folder) / f"test_{_identifier(name)}.py"
+    for path in files:
+        if path.exists():
+            raise UsageError(f"{path} is there already; choose another --name")
+    return files
 
 
 def _identifier(name: str) -> str:
     return re.sub(r"\W+", "_", name)
-
-
-def check_free(folder: str | Path, name: str) -> None:
-    """Raise UsageError if the folder has a find of that name already, which is not replaced."""
-    for path in _files(folder, name):
-        if path.exists():
-            raise UsageError(f"{path} is there already; choose another --name")
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,8 +136,7 @@ class Find(Judged):
 
     def words(self) -> str:
         """The find in words: a line on the heuristic, where it differs from an optimum, and the effort."""
-        claim = "" if self.aim.claim is None else "the claim is broken: "
-        lines = [f"{claim}{self}"]
+        lines = [f"{'the claim is broken: ' * (self.aim.claim is not None)}{self}"]
         if self.report.feasible and self.aim.claim is None:
             sort, gap = self.score
             beyond = self.aim.worst == "absolute" or sort == OVER_ZERO
@@ -180,28 +177,23 @@ class Find(Judged):
         optimum = self.report.reference.solution.objective
         assert optimum is not None
         broken = "" if self.aim.claim is None else f" The claim {self.claim or 'that was given'} is broken."
-        parameters = {
-            name: str(value) if isinstance(value, Fraction) else plain(value) for name, value in self.parameters.items()
+        shrunk = "minimal" if self.minimal else "not shrunk to the end"
+        document = {
+            **self.document,
+            "name": name or default_name(self.choice, self.problem),
+            "description": f"{self}.{broken}",
+            "source": f"mined by {self.command}",
+            "labels": {
+                "mined": f"by {self.command}; {shrunk}; the optimum {_proof(self.rests_on)}",
+                f"optimum.{self.problem}": optimum_label(*optimum),
+            },
         }
-        loaded = from_document(
-            {
-                **self.document,
-                "name": name or default_name(self.choice, self.problem),
-                "description": f"{self}.{broken}",
-                "source": f"mined by {self.command}",
-                "labels": {
-                    "mined": "; ".join(
-                        (
-                            f"by {self.command}",
-                            "minimal" if self.minimal else "not shrunk to the end",
-                            f"the optimum {_proof(self.rests_on)}",
-                        )
-                    ),
-                    f"optimum.{self.problem}": optimum_label(*optimum),
-                },
-                **({"parameters": {self.problem: parameters}} if parameters else {}),
+        if self.parameters:
+            values = {
+                key: str(held) if isinstance(held, Fraction) else plain(held) for key, held in self.parameters.items()
             }
-        )
+            document["parameters"] = {self.problem: values}
+        loaded = from_document(document)
         assert isinstance(loaded, Instance)
         return loaded
 
@@ -218,8 +210,7 @@ class Find(Judged):
             If they cannot be written.
         """
         name = name or default_name(self.choice, self.problem)
-        check_free(folder, name)
-        files = _files(folder, name)
+        files = free_files(folder, name)
         if "<" in self.choice.label or (self.aim.claim is not None and self.claim is None):
             raise UsageError("a test finds heuristic and claim by name: give them as package.module:function")
         test = self.test(name)
@@ -260,8 +251,8 @@ class Find(Judged):
 
     def _call(self, name: str, arguments: str) -> str:
         options = [f"certify={list(self.rests_on) or True}"]
-        if self.profile != "exact":
-            options.append(f'profile="{self.profile}"')
+        if (profile := profile_argument(self.profile)) != "exact":
+            options.append(f'profile="{profile}"')
         for option, limit in (("run_limit", self.limits.seconds), ("memory_limit", self.limits.memory_mb)):
             if limit is not None:
                 options.append(f"{option}={limit:g}")
@@ -428,8 +419,9 @@ def mine(
             raise UsageError(f"{none}: {str(why).splitlines()[0]}")
         return None
     spent = search.searched if budget is None or time_limit is not None else budget
-    start = {"family": family, "most-tasks": most_tasks, "most-nodes": most_nodes, "profile": profile}
-    command = _command(judge, claim, family_parameters or {}, {**start, "budget": spent, "seed": seed})
+    start = {"family": family, "most-tasks": most_tasks, "most-nodes": most_nodes}
+    start |= {"profile": profile_argument(profile), "budget": spent, "seed": seed}
+    command = _command(judge, claim, family_parameters or {}, start)
     return Find(
         **vars(search.best),
         problem=name,

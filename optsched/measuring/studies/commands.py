@@ -89,18 +89,25 @@ def again(
     command += _parameters(problem.parameters, problem.parameter_table)
     command += ["--heuristic", label, "--seed", str(report.seed)]
     loaded = load_profile(profile)
-    command += _limits(_name_of(profile, loaded), loaded.time_limit if time_limit is None else time_limit)
+    command += _limits(profile_argument(profile, limited=True), loaded.time_limit if time_limit is None else time_limit)
     command += [] if contained is None else contained.options
     return before + _found_from(label.partition(":")[0], folder) + shlex.join(command)
 
 
-def _name_of(profile: AnyProfile, loaded: Profile) -> str:
-    """What `--profile` takes; a profile that was made in Python would be saved under its name."""
+def profile_argument(profile: AnyProfile, limited: bool = False) -> str:
+    """What `--profile` takes; a profile that was made in Python would be saved under its name.
+
+    `limited`: whether another option gives its time limit.
+
+    >>> profile_argument(load_profile("quick")), profile_argument(load_profile("quick").with_limits(node_limit=1))
+    ('quick', 'quick.toml')
+    """
     if not isinstance(profile, Profile):
         return str(profile)
-    known = loaded.name in profile_names()
-    shipped = known and replace(load_profile(loaded.name), time_limit=loaded.time_limit) == loaded
-    return loaded.name if shipped else f"{loaded.name}.toml"
+    shipped = load_profile(profile.name) if profile.name in profile_names() else None
+    if limited and shipped is not None:
+        shipped = replace(shipped, time_limit=profile.time_limit)
+    return profile.name if shipped == profile else f"{profile.name}.toml"
 
 
 def _found_from(name: str, folder: str) -> str:

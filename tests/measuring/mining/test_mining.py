@@ -29,7 +29,7 @@ from optsched.measuring.mining.documents import smaller
 from optsched.measuring.mining.walking import Aim, Judge
 from optsched.measuring.studies.choices import chosen
 from optsched.problems import problem, problem_class
-from optsched.solvers.profiles import load_profile
+from optsched.solvers.profiles import Profile, load_profile
 
 #: Problems that heuristics may serve, and that have a family to start from.
 MINED = [
@@ -317,6 +317,14 @@ def test_files(folder: Path) -> None:
     with pytest.raises(UsageError, match="is there already; choose another --name"):
         found.save(folder / "mined", "worst")
     assert instance_file.read_bytes() == before
+
+
+def test_a_profile_made_in_python_is_named() -> None:
+    """Tests that the command and the test name a profile that was given as an object, or the file that it needs."""
+    for profile, name in ((load_profile("quick"), "quick"), (Profile("quick", node_limit=9), "quick.toml")):
+        found = mine("dl,reading=heartbeat", "lsap", budget=30, profile=profile)
+        assert f"--profile {name} --budget" in found.command
+        assert f'profile="{name}")' in found.test("worst")
 
 
 def test_a_whole_gap_is_a_limit_in_per_cent(folder: Path) -> None:
