@@ -21,7 +21,7 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
-from optsched.solvers.networks import assign_dense
+from optsched.solvers.tables import assign_dense
 
 
 def rng() -> np.random.Generator:

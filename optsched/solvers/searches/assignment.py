@@ -38,7 +38,7 @@ from optsched.problems.base import expect_recorded
 from optsched.problems.counted_places import Level, Places
 from optsched.solvers.compiled import compiler
 from optsched.solvers.matching import maximum_b_matching
-from optsched.solvers.networks import assign_dense, bytes_an_arc, simplex_compiled
+from optsched.solvers.networks import bytes_an_arc, simplex_compiled
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 from optsched.solvers.searches.program_network import NetworkSolution, ProgramNetwork, cheapest_flow, unless_stopped
 from optsched.solvers.searches.tabled_assignment import (
@@ -49,6 +49,7 @@ from optsched.solvers.searches.tabled_assignment import (
     table_prices,
     transport_table,
 )
+from optsched.solvers.tables import assign_dense
 
 _EXACT = Profile("exact")
 

@@ -19,7 +19,7 @@ from optsched.core.placement import NONE
 from optsched.core.processes.limits import has_room
 from optsched.problems.assignment import BLOCK, TabledProblem
 from optsched.solvers.compiled import compiles
-from optsched.solvers.networks import assign_dense, transport, transport_fits
+from optsched.solvers.tables import assign_dense, transport, transport_fits
 
 #: Up to this many entries of a table, or pairs of task and slot, SciPy finishes before kernels are loaded.
 _FEW_ENTRIES, _FEW_PAIRS = 20_000, 2**19

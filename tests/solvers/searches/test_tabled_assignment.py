@@ -16,11 +16,11 @@ from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.core.placement import NONE
 from optsched.problems import Lsap, problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.solvers.networks import assign_dense
 from optsched.solvers.searches import tabled_assignment
 from optsched.solvers.searches.assignment import prices_of
 from optsched.solvers.searches.enumeration import best_placement
 from optsched.solvers.searches.tabled_assignment import assign_table, is_tabled, is_transported, transport_table
+from optsched.solvers.tables import assign_dense
 
 
 @given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")), seed=st.integers(0, 10**6))

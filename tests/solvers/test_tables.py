@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, UsageError
-from optsched.solvers.networks import Transport, assign_dense, transport
+from optsched.solvers.tables import Transport, assign_dense, transport
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 
