@@ -258,12 +258,11 @@ def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
     yield from walk("cluster", cluster, (*named, *(f"{name}_ids" for name in named)))
     unsaid = ("times",) if np.isnan(workload.times).all() else ()  # instances older than `times` keep their digest
     yield from walk("workload", workload, ("rate_in_by_type", *unsaid))
-    moved = {column.attribute: column.digest for column in columns_of(State) if column.digest}
-    yield from walk("state", instance.state, ("time", "emitted", *moved))
-    if workload.shuffle is not None:
-        yield "workload.shuffle.emitted", instance.state.emitted
-    for attribute, name in moved.items():
-        yield from walk(name, getattr(instance.state, attribute))
+    moved = [column for column in columns_of(State) if column.digest]
+    yield from walk("state", instance.state, ("time", *(column.attribute for column in moved)))
+    for column in moved:
+        if column.table != "shuffle" or workload.shuffle is not None:
+            yield from walk(column.digest, column.values_in(instance))
     for name in named:
         order, renumbered = _first_appearance(getattr(cluster, name), len(getattr(cluster, f"{name}_ids")))
         yield f"cluster.{name}", renumbered

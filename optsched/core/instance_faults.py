@@ -6,29 +6,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from operator import attrgetter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from optsched.core.arrays import LARGEST, Floats, Ints, Ragged, Strings
+from optsched.core.arrays import LARGEST, Ints, Ragged, Strings
 from optsched.core.errors import Fault
 from optsched.core.parts import (
     HOPS,
     MAP,
+    NOTHING_SENT,
     PENDING,
     REDUCE,
     RUNNING,
     Cluster,
     Column,
+    Shuffle,
     State,
-    Topology,
     Workload,
     columns_of,
-    ids_in,
+    ids_of,
 )
 
 #: How deep the values of `parameters` may be nested.
@@ -87,68 +87,127 @@ def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0
         yield Fault(place, f"{value!r} cannot be written as JSON; use numbers, texts, lists and objects")
 
 
-#: Forms of columns that may have more or fewer than one entry per record.
-_OF_SEVERAL = ("numbers", "references", "resources", "levels")
-
-#: Fields of nodes that are names.
-_LABELS = ("rack", "datacenter", "type")
+#: The names to which labels refer.
+_LABEL_IDS = ("rack_ids", "datacenter_ids", "type_ids")
 
 
 def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
-    """Everything wrong with the columns of an instance, in the order of its parts."""
+    """Everything wrong with the columns of an instance."""
     parts = SimpleNamespace(cluster=cluster, workload=workload, state=state)
-    held = [(column, column.values_in(parts)) for kind in (Cluster, Workload, State) for column in columns_of(kind)]
-    tables = {table: attrgetter(".".join(ids_in(table)))(parts) for table in ("nodes", "groups", "jobs", "tasks")}
-    counts = {table: len(ids) for table, ids in tables.items()}
-    counts |= {label: len(getattr(cluster, f"{label}_ids")) for label in _LABELS}
-    for column, values in held:
-        if column.form == "number" and not math.isnan(column.default):
-            for row in np.flatnonzero(np.isnan(values)).tolist():
-                yield Fault(f"{column.table}[{row}].{column.field}", "is no number; where nothing is known it is 0")
+    names = {table: ids_of(parts, table) for table in ("nodes", "groups", "jobs", "tasks")}
+    names |= {label: getattr(cluster, label) for label in _LABEL_IDS}
     yield from _resource_faults(cluster, workload)
-    misshapen = False
-    for table, ids in tables.items():
+    fit = yield from table_faults(parts, (Cluster, Workload, Shuffle, State), names)
+    if fit:  # the remaining checks compare columns with one another
+        yield from _state_faults(cluster, workload, state)
+        yield from _replica_faults(cluster, workload)
+        yield from _rate_faults(cluster, workload)
+        yield from _time_faults(workload)
+        yield from _pair_faults(cluster, workload)
+        yield from _topology_faults(cluster)
+        yield from _shuffle_faults(workload)
+
+
+def table_faults(noun: Any, parts: Iterable[type], names: Mapping[str, Strings]) -> Generator[Fault, None, bool]:
+    """Faults of ids and of each column by itself; returns whether every column has an entry for each record.
+
+    `names` has the ids of each table, and the names to which labels refer.
+    """
+    for table, ids in names.items():
         yield from id_faults(table, ids)
-        own = [(column, values) for column, values in held if column.table == table]
-        entries = [(column.field, column, values) for column, values in own if column.form not in _OF_SEVERAL]
-        for column, amounts in own:
-            if column.form == "resources":
-                entries += [(f"{column.field}.{name}", column, values) for name, values in amounts.items()]
-        for name, column, values in entries:
-            if values.shape == ids.shape:
-                yield from _entry_faults(name, column, values, counts)
-            else:
-                misshapen = True
-                yield Fault(f"{table}.{name}", f"has shape {values.shape} where the table has {len(ids)} records")
-    for label in _LABELS:
-        yield from id_faults(f"{label}_ids", getattr(cluster, f"{label}_ids"))
-    for column, rows in held:
-        if isinstance(rows, Ragged) and not _row_starts_fit(rows, count := counts[column.table]):
-            misshapen = True
-            message = f"the row starts must run from 0 to {rows.values.size} over {count} rows"
-            yield Fault(f"{column.table}.{column.field}", message)
-    if misshapen:
-        return  # the remaining checks compare columns with one another
-    yield from _state_faults(cluster, workload, state)
-    yield from _replica_faults(cluster, workload)
-    rates = state.running_rates
-    for entry in np.flatnonzero(~((rates.values >= 0) & (rates.values <= LARGEST))):
-        message = f"{rates.values[entry]} must be a rate in MB/s, 0 or more"
-        yield Fault(_entry("nodes", "running_rates", rates, entry), message)
-    yield from _matrix_faults(cluster, workload)
-    yield from _shuffle_faults(workload, state)
-    yield from _link_faults(cluster.topology)
+    fit = True
+    for column in (column for part in parts for column in columns_of(part)):
+        rows = len(noun.workload.shuffle or ()) if column.table == "shuffle" else len(names[column.table])
+        misshapen = list(_shape_faults(column, noun, rows))
+        fit = fit and not misshapen
+        yield from misshapen or _entry_faults(column, noun, names)
+    return fit
 
 
-def _entry_faults(name: str, column: Column, values: npt.NDArray[Any], counts: Mapping[str, int]) -> Iterator[Fault]:
-    """Entries of a column that refer to nothing, or are out of range; `counts` has the length of each target."""
-    if column.form not in ("choice", "label", "reference"):
-        lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
-        yield from number_faults(column.table, name, values, lowest)
-        return
-    limit = len(column.choices) or counts[column.target or column.attribute]
-    for row in np.flatnonzero((values < (0 if column.choices else -1)) | (values >= limit)).tolist():
-        yield Fault(f"{column.table}[{row}].{name}", f"there is no entry {values[row]} to refer to")
+def _shape_faults(column: Column, noun: Any, rows: int) -> Iterator[Fault]:
+    """Arrays of a column that do not have an entry for each of some rows."""
+    values, place = column.values_in(noun), f"{column.table}.{column.field}"
+    if column.form in ("numbers", "references"):
+        if not _row_starts_fit(values, rows):
+            yield Fault(place, f"the row starts must run from 0 to {values.values.size} over {rows} rows")
+    elif column.form == "resources":
+        for name, amounts in values.items():
+            yield from _unless_of_shape(f"{place}.{name}", amounts, (rows,), column.table)
+    elif column.form == "levels":
+        yield from _unless_of_shape(place, values, (rows, len(HOPS)), f"{column.table} x levels of locality")
+    else:
+        yield from _unless_of_shape(place, values, (rows,), column.table)
+        if column.form == "rates" and (by_type := noun.workload.rate_in_by_type) is not None:
+            types = len(noun.cluster.type_ids)
+            yield from _unless_of_shape(place, by_type, (rows, types), f"{column.table} x types")
+
+
+def _unless_of_shape(place: str, values: npt.NDArray[Any], shape: tuple[int, ...], meaning: str) -> list[Fault]:
+    wrong = Fault(place, f"has shape {values.shape}, not {meaning} {shape}")
+    return [] if values.shape == shape else [wrong]
+
+
+def _row_starts_fit(ragged: Ragged, rows: int) -> bool:
+    starts = ragged.starts
+    return bool(
+        starts.shape == (rows + 1,)
+        and ragged.values.ndim == 1
+        and starts[0] == 0
+        and starts[-1] == len(ragged.values)
+        and np.all(starts[1:] >= starts[:-1])
+    )
+
+
+def _entry_faults(column: Column, noun: Any, names: Mapping[str, Strings]) -> Iterator[Fault]:
+    """Entries of a column that refer to nothing, or are no numbers of its range."""
+    for key, values in column.parts_in(noun):
+        ragged, name = isinstance(values, Ragged), f"{column.field}.{key}" if key else column.field
+        place = places(column.table, name, values.starts if ragged else None)
+        entries = values.values if ragged else values
+        if column.form in ("choice", "label", "reference", "references"):
+            count = len(column.choices) or len(names[column.target or f"{column.attribute}_ids"])
+            what = column.target[:-1] or column.field
+            for row in np.flatnonzero((entries < (-1 if column.default == -1 else 0)) | (entries >= count)).tolist():
+                yield Fault(place(row), f"there is no {what} {entries[row]}")
+        else:
+            yield from _number_faults(place, entries, column.signed, column.default, ragged or column.default == 0)
+
+
+def places(table: str, field: str, starts: Ints | None = None) -> Callable[[int], str]:
+    """The place of each entry of a field; `starts` are those of ragged rows.
+
+    >>> places("tasks", "size")(3), places("tasks", "replicas", np.array([0, 2, 3]))(2)
+    ('tasks[3].size', 'tasks[1].replicas[0]')
+    """
+    if starts is None:
+        return lambda row: f"{table}[{row}].{field}"
+
+    def place(entry: int) -> str:
+        row = int(np.searchsorted(starts, entry, side="right")) - 1
+        return f"{table}[{row}].{field}[{entry - starts[row]}]"
+
+    return place
+
+
+def _number_faults(
+    place: Callable[..., str],
+    values: npt.NDArray[Any],
+    signed: bool = False,
+    default: float = math.nan,
+    needed: bool = False,
+) -> Iterator[Fault]:
+    """Entries beyond 2^53, and negative ones unless `signed`, except the `default`; NaN only if it is `needed`."""
+    wrong = ~(values <= LARGEST) if needed else values > LARGEST
+    wrong |= values < (-LARGEST if signed else 0)
+    if wrong.any():
+        wrong &= values != default
+    for at in zip(*np.nonzero(wrong), strict=True):
+        value = values[at]
+        if np.isnan(value):
+            yield Fault(place(*at), "is no number" + "; where nothing is known it is 0" * (default == 0))
+        else:
+            why = "is negative" if value < 0 and not signed else "is past 2^53"
+            yield Fault(place(*at), f"{value} {why}")
 
 
 def _resource_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
@@ -163,54 +222,32 @@ def _resource_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
                 yield Fault(place, f"{name!r} names no resource: give a non-empty string of printable characters")
 
 
-def _row_starts_fit(ragged: Ragged, rows: int) -> bool:
-    starts = ragged.starts
-    return bool(
-        starts.shape == (rows + 1,)
-        and ragged.values.ndim == 1
-        and starts[0] == 0
-        and starts[-1] == len(ragged.values)
-        and np.all(starts[1:] >= starts[:-1])
-    )
-
-
-def _entry(table: str, name: str, ragged: Ragged, entry: int | np.integer[Any]) -> str:
-    """Place of one entry of a ragged column: `tasks[17].replicas[2]`."""
-    row = int(np.searchsorted(ragged.starts, entry, side="right")) - 1
-    return f"{table}[{row}].{name}[{entry - int(ragged.starts[row])}]"
-
-
 def id_faults(table: str, ids: Strings) -> Iterator[Fault]:
     """Ids that are repeated, empty, or not printable."""
-    names = ids.tolist()
-    if all(names) and "".join(names).isprintable() and _surely_distinct(ids):
+    if _surely_sound(ids):
         return
     first: dict[str, int] = {}
-    for row, name in enumerate(names):
+    for row, name in enumerate(ids.tolist()):
         if first.setdefault(name, row) != row:
             yield Fault(f"{table}[{row}].id", f'"{name}" is the id of {table}[{first[name]}] already')
         if not name or not name.isprintable():
             yield Fault(f"{table}[{row}].id", f"{name!r} must be a non-empty string of printable characters")
 
 
-def _surely_distinct(ids: Strings) -> bool:
-    """Whether all ids have different hashes: for a million ids this takes a quarter of the time of a set."""
+def _surely_sound(ids: Strings) -> bool:
+    """Whether all ids are printable ASCII and have different hashes: far faster than a look at each of a million."""
+    if not ids.size:
+        return True
+    codes = ids.view(np.uint32).reshape(len(ids), -1)
+    lengths = np.strings.str_len(ids)
+    if not lengths.all() or np.count_nonzero(codes - np.uint32(32) < 95) != lengths.sum():
+        return False  # an empty id, or a character that is none of the 95 printable ones
     hashes = np.zeros(len(ids), dtype=np.uint64)
-    for characters in ids.view(np.uint32).reshape(len(ids), -1).T if len(ids) else ():
+    for characters in codes.T:
         hashes *= np.uint64(0x9E3779B97F4A7C15)
         hashes += characters
     hashes.sort()
     return not (hashes[1:] == hashes[:-1]).any()
-
-
-def number_faults(table: str, name: str, values: npt.NDArray[Any], lowest: int = 0) -> Iterator[Fault]:
-    """Infinite, too large and too small entries. NaN means "not given", and so does -1 if it is the lowest."""
-    with np.errstate(invalid="ignore"):
-        wrong = (values > LARGEST) | (values < lowest)
-    for row in np.flatnonzero(wrong).tolist():
-        value = values[row]
-        why = "is negative" if value < 0 and lowest > -LARGEST else "is past 2^53"
-        yield Fault(f"{table}[{row}].{name}", f"{value} {why}")
 
 
 def _state_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
@@ -226,14 +263,12 @@ def _state_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
 
 
 def _replica_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
-    replicas, nodes = workload.replicas, len(cluster)
-    values = replicas.values
-    for entry in np.flatnonzero((values < 0) | (values >= nodes)).tolist():
-        yield Fault(_entry("tasks", "replicas", replicas, entry), f"there is no node {values[entry]}")
+    """Nodes that are named twice in the replicas of a task."""
+    replicas, place = workload.replicas, places("tasks", "replicas", workload.replicas.starts)
     for entry in _repeated(replicas).tolist():
-        node = int(values[entry])
-        named = cluster.node_ids[node] if 0 <= node < nodes else node
-        yield Fault(_entry("tasks", "replicas", replicas, entry), f'node "{named}" is named twice')
+        node = int(replicas.values[entry])
+        named = cluster.node_ids[node] if 0 <= node < len(cluster) else node
+        yield Fault(place(entry), f'node "{named}" is named twice')
 
 
 def _repeated(ragged: Ragged) -> Ints:
@@ -251,52 +286,11 @@ def _repeated(ragged: Ragged) -> Ints:
     return np.unique(np.concatenate(repeated)) if repeated else np.zeros(0, dtype=np.int64)
 
 
-def _matrix_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
-    """Faults of all matrices: demand by type, times, pairs, topology."""
-    nodes, tasks = len(cluster), len(workload)
-    matrices: list[tuple[str, Floats, tuple[int, int], bool]] = []
-    if workload.rate_in_by_type is not None:
-        yield from _rate_by_type_faults(cluster, workload)
-    yield from _time_faults(workload)
-    if workload.pairs is not None:
-        if workload.pairs.cost is not None:
-            matrices.append(("pairs.cost", workload.pairs.cost, (tasks, nodes), True))
-        for name, matrix in workload.pairs.demand.items():
-            matrices.append((f"pairs.demand.{name}", matrix, (tasks, nodes), False))
-            if name not in cluster.capacity:
-                yield Fault(f"pairs.demand.{name}", "no node has this resource in its capacity")
-        allowed = workload.pairs.allowed
-        if allowed is not None and allowed.shape != (tasks, nodes):
-            yield Fault("pairs.allowed", f"has shape {allowed.shape}, not tasks x nodes {(tasks, nodes)}")
-    topology = cluster.topology
-    if topology is not None and topology.form in ("distance", "rate"):
-        matrix = np.zeros(0) if topology.matrix is None else topology.matrix
-        matrices.append((f"topology.{topology.form}", matrix, (nodes, nodes), False))
-    for place, matrix, shape, signed in matrices:
-        if matrix.shape != shape:
-            yield Fault(place, f"has shape {matrix.shape}, not {shape}")
-            continue
-        with np.errstate(invalid="ignore"):
-            wrong = ~((matrix <= LARGEST) & (matrix >= (-LARGEST if signed else 0)))
-        for row, column in zip(*np.nonzero(wrong), strict=True):
-            what = "a number" if signed else "a number, 0 or more,"
-            yield Fault(f"{place}[{row}][{column}]", f"{matrix[row, column]} must be {what} up to 2^53")
-        if place == "topology.distance":
-            for row in np.flatnonzero(np.diagonal(matrix) != 0).tolist():
-                yield Fault(f"{place}[{row}][{row}]", "the distance of a node to itself must be 0")
-
-
-def _rate_by_type_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
-    rates, shape = workload.rate_in_by_type, (len(workload), len(cluster.type_ids))
-    assert rates is not None
-    if rates.shape != shape:
-        yield Fault("tasks.rate_in", f"has shape {rates.shape}, not tasks x types {shape}")
+def _rate_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
+    """Tasks with a rate for all nodes and others by type, and rates for types without a node."""
+    if workload.rate_in_by_type is None:
         return
-    with np.errstate(invalid="ignore"):
-        wrong = (rates < 0) | (rates > LARGEST)
-    for row, column in zip(*np.nonzero(wrong), strict=True):
-        yield Fault(f"tasks[{row}].rate_in.{cluster.type_ids[column]}", f"{rates[row, column]} must be 0 up to 2^53")
-    given = ~np.isnan(rates)
+    given = ~np.isnan(workload.rate_in_by_type)
     for row in np.flatnonzero(given.any(axis=1) & ~np.isnan(workload.rate_in)).tolist():
         yield Fault(f"tasks[{row}].rate_in", "is given both as one number and by node type; give one of them")
     unused = np.setdiff1d(np.arange(len(cluster.type_ids)), cluster.type)
@@ -307,43 +301,36 @@ def _rate_by_type_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault
 
 
 def _time_faults(workload: Workload) -> Iterator[Fault]:
-    times, shape = workload.times, (len(workload), len(HOPS))
-    if times.shape != shape:
-        yield Fault("tasks.times", f"has shape {times.shape}, not tasks x levels of locality {shape}")
-        return
-    left_out = np.isnan(times)
-    for row, level in zip(*np.nonzero(left_out & ~left_out.all(axis=1, keepdims=True)), strict=True):
+    """Tasks with the times of some levels of locality, but not of all."""
+    left_out = np.isnan(workload.times.T)
+    for level, row in zip(*np.nonzero(left_out & ~left_out.all(axis=0)), strict=True):
         yield Fault(f"tasks[{row}].times.{HOPS[level]}", f"is not given; give {', '.join(HOPS)} or none of them")
-    for level, name in enumerate(HOPS):
-        yield from number_faults("tasks", f"times.{name}", times[:, level])
 
 
-def _shuffle_faults(workload: Workload, state: State) -> Iterator[Fault]:
-    shuffle, tasks = workload.shuffle, len(workload)
-    if shuffle is None:
+def _pair_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
+    """Faults of the matrices of tasks and nodes."""
+    if workload.pairs is None:
         return
-    amounts = {"size": shuffle.size, "emitted": state.emitted}
-    for name, values in {"map": shuffle.map, "reduce": shuffle.reduce, **amounts}.items():
-        if values.shape != (len(shuffle),):
-            yield Fault(f"shuffle.{name}", f"has shape {values.shape}, not {(len(shuffle),)}")
-            return
-    for name, kind in (("map", MAP), ("reduce", REDUCE)):
-        indices = getattr(shuffle, name)
-        known = (indices >= 0) & (indices < tasks)
-        for row in np.flatnonzero(~known).tolist():
-            yield Fault(f"shuffle[{row}].{name}", f"there is no task {indices[row]}")
-        of_kind = np.append(workload.kind, kind)[np.where(known, indices, tasks)] == kind
-        for row in np.flatnonzero(~of_kind).tolist():
-            yield Fault(f"shuffle[{row}].{name}", f'task "{workload.task_ids[indices[row]]}" is no {name}')
-    for name, values in amounts.items():
-        yield from number_faults("shuffle", name, values)
-    for row in np.flatnonzero(np.isnan(shuffle.size)).tolist():
-        yield Fault(f"shuffle[{row}].size", "is not given")
+    demand = {f"demand.{name}": matrix for name, matrix in workload.pairs.demand.items()}
+    shape = len(workload), len(cluster)
+    for name, matrix in {"cost": workload.pairs.cost, **demand, "allowed": workload.pairs.allowed}.items():
+        if matrix is not None:
+            yield from _unless_of_shape(f"pairs.{name}", matrix, shape, "tasks x nodes") or _number_faults(
+                _cells(f"pairs.{name}"), matrix, signed=name == "cost", needed=True
+            )
+    for name in workload.pairs.demand.keys() - cluster.capacity.keys():
+        yield Fault(f"pairs.demand.{name}", "no node has this resource in its capacity")
 
 
-def _link_faults(topology: Topology | None) -> Iterator[Fault]:
-    """Faults of a topology without a matrix."""
-    if topology is None or topology.form in ("distance", "rate"):
+def _cells(matrix: str) -> Callable[[int, int], str]:
+    """The place of each entry of a matrix."""
+    return lambda row, column: f"{matrix}[{row}][{column}]"
+
+
+def _topology_faults(cluster: Cluster) -> Iterator[Fault]:
+    """Faults of the distances, in any of the four forms."""
+    topology, nodes = cluster.topology, len(cluster)
+    if topology is None:
         return
     if topology.form == "hops":
         hops = topology.hops or {}
@@ -353,10 +340,29 @@ def _link_faults(topology: Topology | None) -> Iterator[Fault]:
                 yield Fault(f"topology.hops.{name}", f"{hops.get(name)} must be a distance, 0 or more")
         for name in hops.keys() - set(HOPS):
             yield Fault(f"topology.hops.{name}", f"is none of {', '.join(HOPS)}")
-        return
-    for row, (one, other, rate) in enumerate(topology.links):
-        if not 0 < rate <= LARGEST:
-            yield Fault(f"topology.links[{row}].rate", f"{rate} must be a rate in MB/s above 0")
-        for name, end in (("from", one), ("to", other)):
-            if not end or not end.isprintable():
-                yield Fault(f"topology.links[{row}].{name}", f"{end!r} must be a non-empty, printable name")
+    elif topology.form == "links":
+        for row, (one, other, rate) in enumerate(topology.links):
+            if not 0 < rate <= LARGEST:
+                yield Fault(f"topology.links[{row}].rate", f"{rate} must be a rate in MB/s above 0")
+            for name, end in (("from", one), ("to", other)):
+                if not end or not end.isprintable():
+                    yield Fault(f"topology.links[{row}].{name}", f"{end!r} must be a non-empty, printable name")
+    else:
+        place, matrix = f"topology.{topology.form}", np.zeros(0) if topology.matrix is None else topology.matrix
+        misshapen = _unless_of_shape(place, matrix, (nodes, nodes), "nodes x nodes")
+        yield from misshapen or _number_faults(_cells(place), matrix, needed=True)
+        if topology.form == "distance" and not misshapen:
+            for row in np.flatnonzero(np.diagonal(matrix) != 0).tolist():
+                yield Fault(f"{place}[{row}][{row}]", "the distance of a node to itself must be 0")
+
+
+def _shuffle_faults(workload: Workload) -> Iterator[Fault]:
+    """Transfers of the shuffle from what is no map, to what is no reduce, and without a size."""
+    shuffle, tasks = workload.shuffle or NOTHING_SENT, len(workload)
+    for name, kind, indices in (("map", MAP, shuffle.map), ("reduce", REDUCE, shuffle.reduce)):
+        known = (indices >= 0) & (indices < tasks)
+        of_kind = np.append(workload.kind, kind)[np.where(known, indices, tasks)] == kind
+        for row in np.flatnonzero(~of_kind).tolist():
+            yield Fault(f"shuffle[{row}].{name}", f'task "{workload.task_ids[indices[row]]}" is no {name}')
+    for row in np.flatnonzero(np.isnan(shuffle.size)).tolist():
+        yield Fault(f"shuffle[{row}].size", "is not given")

@@ -8,6 +8,7 @@ a minimum-cost flow is unbounded if no arc of such a cycle has a limit.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,11 +18,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import numpy.typing as npt
 
-from optsched.core.arrays import LARGEST, Ints, Strings, Whole, joined, read_only_strings
+from optsched.core.arrays import Ints, Strings, Whole, joined
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance_faults import id_faults, number_faults
-from optsched.core.parts import OMITTED, as_column, columns_of
+from optsched.core.instance_faults import table_faults
+from optsched.core.parts import OMITTED, as_column, columns_of, fill
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -72,8 +73,8 @@ class FlowNetwork(Whole):
     """
 
     node_ids: Strings
-    tail: Annotated[Ints, as_column("arcs", "reference", target="nodes")]
-    head: Annotated[Ints, as_column("arcs", "reference", target="nodes")]
+    tail: Annotated[Ints, as_column("arcs", "reference", math.nan, target="nodes", always=True)]
+    head: Annotated[Ints, as_column("arcs", "reference", math.nan, target="nodes", always=True)]
     lower: Annotated[Ints, as_column("arcs", "integer", 0)] = OMITTED
     capacity: Annotated[Ints, as_column("arcs", "integer", UNBOUNDED)] = OMITTED
     cost: Annotated[Ints, as_column("arcs", "integer", 0, signed=True)] = OMITTED
@@ -85,13 +86,9 @@ class FlowNetwork(Whole):
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        arcs = np.size(self.tail)
-        for column in columns_of(FlowNetwork):
-            count = arcs if column.table == "arcs" else np.size(self.node_ids)
-            object.__setattr__(self, column.attribute, column.filled(getattr(self, column.attribute), count))
-        arc_ids = np.arange(arcs).astype(np.str_) if self.arc_ids is None else self.arc_ids
-        object.__setattr__(self, "node_ids", read_only_strings(self.node_ids))
-        object.__setattr__(self, "arc_ids", read_only_strings(arc_ids))
+        if self.arc_ids is OMITTED:
+            object.__setattr__(self, "arc_ids", np.arange(np.size(self.tail)).astype(np.str_))
+        fill(self, columns_of(FlowNetwork))
         object.__setattr__(self, "labels", MappingProxyType(dict(self.labels)))
         faults = list(_faults(self))
         if faults:
@@ -187,25 +184,9 @@ class FlowNetwork(Whole):
 
 def _faults(network: FlowNetwork) -> Iterator[Fault]:
     """Everything wrong with a network."""
-    misshapen = False
-    for name in ("node_ids", "supply", "arc_ids", "tail", "head", "lower", "capacity", "cost"):
-        shape = getattr(network, name).shape
-        wanted = (network.node_ids.size,) if name in ("node_ids", "supply") else (network.tail.size,)
-        if shape != wanted:
-            misshapen = True
-            yield Fault(name, f"has shape {shape}, not {wanted}: give one entry a node or arc")
-    if misshapen:
+    fit = yield from table_faults(network, (FlowNetwork,), {"nodes": network.node_ids, "arcs": network.arc_ids})
+    if not fit:
         return
-    yield from id_faults("nodes", network.node_ids)
-    yield from id_faults("arcs", network.arc_ids)
-    for column in columns_of(FlowNetwork):
-        values = column.values_in(network)
-        if column.form == "integer":
-            limited = np.where(values == UNBOUNDED, 0, values) if column.default == UNBOUNDED else values
-            yield from number_faults(column.table, column.field, limited, -LARGEST if column.signed else 0)
-            continue
-        for row in np.flatnonzero((values < 0) | (values >= len(network))).tolist():
-            yield Fault(f"arcs[{row}].{column.field}", f"there is no node {values[row]}")
     for row in np.flatnonzero((network.lower > network.capacity) & (network.capacity >= 0)).tolist():
         message = f"{network.lower[row]} is more than the capacity {network.capacity[row]}"
         yield Fault(f"arcs[{row}].lower", message)

@@ -10,11 +10,11 @@ it is left out. Files, archives, frames, checks and the view of policies follow 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -56,9 +56,10 @@ class Column:
     Attributes
     ----------
     table, field
-        The records that have the field (`nodes`, `groups`, `jobs`, `tasks`, or `arcs`), and its name in the format.
+        The records that have the field (`nodes`, `groups`, `jobs`, `tasks`, `shuffle`, or `arcs`), and its name in the
+        format.
     part, attribute
-        `cluster`, `workload` or `state`, and the attribute there; a network is itself the part.
+        `cluster`, `workload`, `state` or `shuffle`, and the attribute there; a network is itself the part.
     form
         `integer`, `number`, `choice` (an index into `choices`), `label` (an index into the names that appear, which are
         in `<attribute>_ids`), `reference` (an index into the table `target`), `resources` (a column for each key),
@@ -70,6 +71,8 @@ class Column:
         An attribute of the cluster whose value is used instead in such a record.
     signed
         Whether it may be negative.
+    always
+        Whether an archive has it even if no record has the field.
     hindsight
         Whether it is known only afterwards, so that no policy may see it.
     digest
@@ -86,6 +89,7 @@ class Column:
     target: str = ""
     choices: tuple[str, ...] = ()
     signed: bool = False
+    always: bool = False
     hindsight: bool = False
     digest: str = ""
 
@@ -96,7 +100,20 @@ class Column:
 
     def values_in(self, noun: Any) -> Any:
         """The column's values in an instance or a network."""
-        return getattr(getattr(noun, self.part, noun), self.attribute)
+        part = noun.workload.shuffle or NOTHING_SENT if self.part == "shuffle" else getattr(noun, self.part, noun)
+        return getattr(part, self.attribute)
+
+    def parts_in(self, noun: Any) -> Iterator[tuple[str, Any]]:
+        """The values by resource, level of locality or type of node if it has several; else under ""."""
+        values = self.values_in(noun)
+        if self.form == "resources":
+            yield from values.items()
+        elif self.form == "levels":
+            yield from zip(HOPS, values.T, strict=True)
+        else:
+            yield "", values
+        if self.form == "rates" and noun.workload.rate_in_by_type is not None:
+            yield from zip(noun.cluster.type_ids.tolist(), noun.workload.rate_in_by_type.T, strict=True)
 
     def default_in(self, cluster: Any) -> Any:
         """The value in records without the field: one for all, or one for each."""
@@ -110,7 +127,10 @@ class Column:
             return Ragged.empty(count, self.dtype) if values is None else values
         if values is None and self.form == "levels":
             values = np.broadcast_to(self.default, (count, len(HOPS)))  # read-only: takes no memory
-        return read_only(np.full(count, self.default) if values is None else values, self.dtype)
+        elif values is None:
+            values = np.full(count, self.default, self.dtype)
+            values.setflags(write=False)  # else it would be copied
+        return read_only(values, self.dtype)
 
 
 def as_column(table: str, form: Form, default: float | None = None, **metadata: Any) -> dict[str, Any]:
@@ -145,6 +165,13 @@ def columns_of(part: type) -> tuple[Column, ...]:
 def ids_in(table: str) -> tuple[str, str]:
     """The part and the attribute that hold the ids of a table."""
     return "cluster" if table == "nodes" else "workload", f"{table[:-1]}_ids"
+
+
+def ids_of(noun: Any, table: str) -> Strings:
+    """The ids of a table of an instance or a network."""
+    part, attribute = ids_in(table)
+    ids: Strings = getattr(getattr(noun, part, noun), attribute)
+    return ids
 
 
 def _resources(columns: Mapping[str, npt.ArrayLike]) -> Mapping[str, Floats]:
@@ -186,18 +213,13 @@ class Topology(Part):
 class Shuffle(Part):
     """The shuffle: what each map sends to each reduce in total, as parallel columns of task indices and MB."""
 
-    #: The columns of task indices; and the fields in MB. The state holds `emitted`.
-    ENDS: ClassVar = ("map", "reduce")
-    AMOUNTS: ClassVar = ("size", "emitted")
-
-    map: Ints
-    reduce: Ints
-    size: Floats
+    map: Annotated[Ints, as_column("shuffle", "reference", math.nan, target="tasks", always=True)]
+    reduce: Annotated[Ints, as_column("shuffle", "reference", math.nan, target="tasks", always=True)]
+    size: Annotated[Floats, as_column("shuffle", "number", always=True)]
 
     def __post_init__(self) -> None:
-        for name in self.ENDS:
-            object.__setattr__(self, name, read_only(getattr(self, name), np.int64))
-        object.__setattr__(self, "size", read_only(self.size, np.float64))
+        for column in columns_of(Shuffle):
+            object.__setattr__(self, column.attribute, read_only(getattr(self, column.attribute), column.dtype))
 
     def __len__(self) -> int:
         return int(self.map.size)  # also if it is not a list, which is a fault
@@ -212,6 +234,10 @@ class Shuffle(Part):
         ends = number[self.map], number[self.reduce]
         keep = (ends[0] >= 0) & (ends[1] >= 0)
         return Shuffle(ends[0][keep], ends[1][keep], self.size[keep]), np.flatnonzero(keep)
+
+
+#: The shuffle of an instance without one.
+NOTHING_SENT = Shuffle(*np.zeros((3, 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +285,7 @@ class Cluster(Part):
     topology: Topology | None = None
 
     def __post_init__(self) -> None:
-        _fill(self, columns_of(Cluster))
+        fill(self, columns_of(Cluster))
 
     def __len__(self) -> int:
         return len(self.node_ids)
@@ -303,7 +329,7 @@ class Workload(Part):
     pairs: Pairs | None = None
 
     def __post_init__(self) -> None:
-        _fill(self, columns_of(Workload))
+        fill(self, columns_of(Workload))
         if self.rate_in_by_type is not None:
             rates = read_only(self.rate_in_by_type, np.float64)
             object.__setattr__(self, "rate_in_by_type", None if np.isnan(rates).all() else rates)
@@ -332,8 +358,7 @@ class Workload(Part):
         Snapshots of runs use it. No file can tell the two apart.
         """
         other = replace(self, shuffle=None)
-        none = np.zeros(0, dtype=np.int64)
-        object.__setattr__(other, "shuffle", Shuffle(none, none, np.zeros(0)))
+        object.__setattr__(other, "shuffle", NOTHING_SENT)
         return other
 
     def foreseen(self, tasks: Ints, jobs: Ints) -> Workload:
@@ -404,7 +429,7 @@ class State(Part):
     group_running_tasks: Annotated[
         Ints, as_column("groups", "integer", -1, field="running_tasks", digest="workload.group_running_tasks")
     ] = OMITTED
-    emitted: Floats = OMITTED
+    emitted: Annotated[Floats, as_column("shuffle", "number", always=True, digest="workload.shuffle.emitted")] = OMITTED
     time: float = 0
 
     def __post_init__(self) -> None:
@@ -416,9 +441,6 @@ class State(Part):
             values = getattr(self, column.attribute)
             if values is not None or column.table in counts:
                 object.__setattr__(self, column.attribute, column.filled(values, counts.get(column.table, 0)))
-        if self.emitted is not None or "shuffle" in counts:
-            emitted = np.full(counts["shuffle"], np.nan) if self.emitted is None else self.emitted
-            object.__setattr__(self, "emitted", read_only(emitted, np.float64))
 
     def __repr__(self) -> str:
         tasks = ", ".join(f"{np.count_nonzero(self.status == row)} {name}" for row, name in enumerate(STATES))
@@ -429,7 +451,7 @@ class State(Part):
 
         Without a shuffle nothing is emitted; with one, `emitted` is unknown unless given.
         """
-        entries = 0 if workload.shuffle is None else len(workload.shuffle)
+        entries = len(workload.shuffle or ())
         given = self.emitted is not None and bool(self.emitted.size) == bool(entries)
         if self.group_running_tasks is not None and given:
             return self
@@ -449,6 +471,7 @@ class State(Part):
     ) -> State:
         """The state in which nothing runs and every slot is idle, except for the given `columns`."""
         counts = {"nodes": len(cluster), "groups": len(workload.group_ids), "tasks": len(workload)}
+        counts["shuffle"] = len(workload.shuffle or ())
         defaults = {
             column.attribute: column.default_in(cluster)
             if column.default_of
@@ -470,7 +493,7 @@ def _taken(values: Any, rows: Ints | slice) -> Any:
     return values[rows]
 
 
-def _fill(part: Cluster | Workload, columns: Iterable[Column]) -> None:
+def fill(part: Any, columns: Iterable[Column]) -> None:
     """Give omitted columns their defaults and make every column a read-only array of its type."""
     faults = []
     for name in (held.name for held in fields(part) if held.name.endswith("_ids")):

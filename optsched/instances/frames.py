@@ -18,14 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from optsched.core.errors import Fault, InputError, described, expect, nearest
 from optsched.core.instance import Floats, Instance
-from optsched.core.parts import Column, Shuffle
-from optsched.instances.documents.columns import ids_of, names_in, parts_of, plain_numbers, to_document
-from optsched.instances.documents.format import INSTANCE, TABLES
+from optsched.core.parts import Column, ids_of
+from optsched.instances.documents.columns import names_in, plain_numbers, to_document
+from optsched.instances.documents.format import INSTANCE, RECORDS, TABLES
 from optsched.instances.documents.storing import TABLE_SUFFIXES
 from optsched.instances.files import from_document
 
@@ -43,18 +44,14 @@ __all__ = [
     "to_frames",
 ]
 
-#: The long frames in addition to the four tables: name, and the required columns.
-_LONG = {
-    "replicas": ("task", "node"),
-    "running_rates": ("node", "rate"),
-    "shuffle": (*Shuffle.ENDS, *Shuffle.AMOUNTS),
-}
+#: The frames of ragged columns, in addition to the tables, and their own columns.
+_LONG = {"replicas": ("task", "node"), "running_rates": ("node", "rate")}
 
 #: The key of `attrs` under which the frame of nodes has everything that is no table.
 _HEADER = "optsched"
 
 #: Every frame that an instance may have.
-TABLE_NAMES = (*TABLES, *_LONG)
+TABLE_NAMES = ("nodes", "groups", "jobs", "tasks", *_LONG, "shuffle")
 
 
 def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
@@ -76,7 +73,7 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
 
     frames = {}
     for table, columns in TABLES.items():
-        values: dict[str, Any] = {"id": ids_of(instance, table).astype(object)}
+        values: dict[str, Any] = {} if table == "shuffle" else {"id": ids_of(instance, table).astype(object)}
         for column in columns:
             values.update(_frame_columns(instance, column))
         frames[table] = pd.DataFrame(values)
@@ -84,18 +81,12 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
     replicas, rates = instance.replicas, instance.state.running_rates
     frames["replicas"] = pd.DataFrame({"task": tasks[replicas.row_of], "node": nodes[replicas.values]}, dtype=object)
     frames["running_rates"] = pd.DataFrame({"node": nodes[rates.row_of], "rate": rates.values})
-    shuffle = instance.workload.shuffle
-    if shuffle is None:
-        frames["shuffle"] = pd.DataFrame({name: [] for name in _LONG["shuffle"]})
-    else:
-        ends = {"map": tasks[shuffle.map], "reduce": tasks[shuffle.reduce]}
-        frames["shuffle"] = pd.DataFrame({**ends, "size": shuffle.size, "emitted": instance.state.emitted})
     frames["nodes"].attrs[_HEADER] = header(instance)
-    return frames
+    return {name: frames[name] for name in TABLE_NAMES}
 
 
 def _frame_columns(instance: Instance, column: Column) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    for key, values in parts_of(instance, column) if column.form not in ("numbers", "references") else ():
+    for key, values in column.parts_in(instance) if column.form not in ("numbers", "references") else ():
         title = f"{column.field}.{key}" if key else column.field
         if column.form in ("choice", "label", "reference"):
             yield title, np.array([*names_in(instance, column), None], dtype=object)[values]  # -1 picks None
@@ -107,7 +98,7 @@ def _frame_columns(instance: Instance, column: Column) -> Iterator[tuple[str, np
 
 def header(instance: Instance) -> dict[str, Any]:
     """The parts of an instance outside the frames, as `from_frames` takes them: name, time, parameters, pairs, ..."""
-    return {key: value for key, value in to_document(instance).items() if key not in (*TABLES, "shuffle")}
+    return {key: value for key, value in to_document(instance).items() if key not in TABLES}
 
 
 def from_frames(
@@ -166,7 +157,7 @@ def from_frames(
             )
     frames = {name: frame for name, frame in given.items() if frame is not None}
     for name, frame in frames.items():
-        if name in TABLES and frame.index.name == "id" and "id" not in frame.columns:
+        if frame.index.name == "id" and "id" not in frame.columns and "id" in _fields(name):
             frames[name] = frame.reset_index()
     header = {**nodes.attrs.get(_HEADER, {}), **header}
     faults = [fault for name, frame in frames.items() for fault in _column_faults(name, frame)]
@@ -178,8 +169,8 @@ def from_frames(
         faults.append(Fault("header.format", f'frames hold an instance, "{INSTANCE}", and nothing else'))
     if faults:
         raise InputError(faults)
-    for table in (*TABLES, "shuffle"):
-        if table in frames and (table in TABLES or len(frames[table])):
+    for table in TABLES:
+        if table in frames:
             document[table] = _frame_records(table, frames[table])
     topology = header.get("topology")
     if isinstance(topology, Mapping) and not isinstance(topology.get("distance"), list | None):
@@ -201,18 +192,24 @@ def from_frames(
 def _column_faults(name: str, frame: pd.DataFrame) -> Iterable[Fault]:
     """The faults of the columns of a frame, before any row is read."""
     titles = [str(title) for title in frame.columns]
-    columns = TABLES.get(name, ())
-    fields = _LONG.get(name) or ("id", *(column.field for column in columns))
-    several = [column.field for column in columns if column.form in ("resources", "rates", "levels")]
+    fields = _fields(name)
+    several = [column.field for column in TABLES.get(name, ()) if column.form in ("resources", "rates", "levels")]
     for title in dict.fromkeys(titles):
         field, dot, _ = title.partition(".")
         if titles.count(title) > 1:
             yield Fault(f"{name}.{title}", "the frame has several columns of this name")
         elif field not in fields or (dot and field not in several):
-            yield Fault(f"{name}.{title}", f"there is no such field; {nearest(title, fields)}")
-    for needed in fields[:1] if name in TABLES else [field for field in fields if field != "emitted"]:
-        if needed not in titles:
-            yield Fault(name, f'the frame has no column "{needed}"')
+            yield Fault(f"{name}.{title}", f"there is no such field; {nearest(title, list(fields))}")
+    for field, needed in fields.items():
+        if needed and field not in titles:
+            yield Fault(name, f'the frame has no column "{field}"')
+
+
+def _fields(name: str) -> dict[str, bool]:
+    """The fields of a frame, and whether it must have each of them."""
+    if name in _LONG:
+        return dict.fromkeys(_LONG[name], True)
+    return {field.name: field.required for field in msgspec.structs.fields(RECORDS[name])}
 
 
 def _frame_records(table: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -242,7 +239,7 @@ def names_in_table(table: str) -> set[str]:
     ['node', 'task']
     """
     if table in _LONG:
-        return set(_LONG[table]) - {"rate", *Shuffle.AMOUNTS}
+        return set(_LONG[table]) - {"rate"}
     forms = ("label", "reference", "references")
     return {"id", *(column.field for column in TABLES[table] if column.form in forms)}
 

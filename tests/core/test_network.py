@@ -66,7 +66,7 @@ def test_digest_reads_all_columns() -> None:
         (lambda: FlowNetwork(["a", "b"], [0], [1], supply=[2, -1]), ["nodes.supply: the supplies add up to 1, not 0:"]),
         (
             lambda: FlowNetwork(["a"], [0], [0, 0], cost=[1, 2]),
-            ["head: has shape (2,), not (1,): give one entry a", "cost: has shape (2,), not (1,): give one entry a"],
+            ["arcs.head: has shape (2,), not arcs (1,)", "arcs.cost: has shape (2,), not arcs (1,)"],
         ),
     ],
 )

@@ -7,28 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec import Struct
 
 from optsched.core.instance import HOPS, Cluster, Instance, Ragged, State, Workload
 from optsched.core.parts import Column, Shuffle, columns_of
 from optsched.instances.documents import format as documents
+from optsched.instances.documents.format import RECORDS
 from optsched.testing.policies import drawn_snapshot
 
-RECORDS: dict[str, type[Struct]] = {
-    "nodes": documents.Node,
-    "groups": documents.Group,
-    "jobs": documents.Job,
-    "tasks": documents.Task,
-}
-COLUMNS = [column for part in (Cluster, Workload, State) for column in columns_of(part)]
+COLUMNS = [column for part in (Cluster, Workload, Shuffle, State) for column in columns_of(part)]
 TASK = documents.schema(documents.InstanceDocument)["$defs"]["Task"]
 
 #: What is no column of the format: ids, names of labels, and what has an index of its own.
-OTHERS = {"time", "emitted", "rate_in_by_type", "topology", "shuffle", "pairs"}
+OTHERS = {"time", "rate_in_by_type", "topology", "shuffle", "pairs"}
 
 
-@pytest.mark.parametrize("part", [Cluster, Workload, State])
-def test_every_attribute_is_a_column(part: type[Cluster | Workload | State]) -> None:
+@pytest.mark.parametrize("part", [Cluster, Workload, Shuffle, State])
+def test_every_attribute_is_a_column(part: type[Cluster | Workload | Shuffle | State]) -> None:
     """Tests that nothing in a part is held without being said how, but for ids and what has its own form."""
     names = {held.name for held in fields(part)}
     others = {name for name in names if name.endswith("_ids") or name in OTHERS}
@@ -47,7 +41,9 @@ def test_records_and_columns_are_the_same_fields(table: str) -> None:
 def test_told_defaults_are_the_defaults(column: Column) -> None:
     """Tests that what the documents.schema says of a field that is not given is what the column then holds."""
     shown = re.search(
-        rf"^{column.field}: .*; (\w+),? if not given", inspect.cleandoc(RECORDS[column.table].__doc__ or ""), re.M
+        rf"^{column.field}: .*; (\w+),? if not given",
+        inspect.cleandoc(RECORDS[column.table].__doc__ or ""),
+        re.M,
     )
     if column.default_of:
         expected: Any = "all"
@@ -59,12 +55,11 @@ def test_told_defaults_are_the_defaults(column: Column) -> None:
 
 
 def test_choices_are_those_of_the_records() -> None:
-    """Tests that the words for kinds, states, levels and ends of a shuffle are the same in files and in columns."""
+    """Tests that the words for kinds, states and levels are the same in files and in columns."""
     for column in COLUMNS:
         if column.choices:
             assert sorted(TASK["properties"][column.field]["enum"]) == sorted(column.choices)
     assert documents.Hops.__struct_fields__ == documents.Times.__struct_fields__ == HOPS
-    assert documents.ShuffleEntry.__struct_fields__ == (*Shuffle.ENDS, *Shuffle.AMOUNTS)
 
 
 def test_what_is_foreseen_of_a_workload() -> None:

@@ -20,9 +20,10 @@ from msgspec import UNSET, Struct
 
 from optsched.core.arrays import read_only_strings
 from optsched.core.errors import Fault, InputError, nearest
-from optsched.core.instance import HOPS, Cluster, Instance, Pairs, Ragged, Shuffle, State, Strings, Topology, Workload
+from optsched.core.instance import HOPS, Cluster, Instance, Pairs, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.instance_faults import places
 from optsched.core.network import UNBOUNDED, FlowNetwork
-from optsched.core.parts import Column, ids_in
+from optsched.core.parts import Column, ids_in, ids_of
 from optsched.instances.documents.format import (
     HEADER,
     INSTANCE,
@@ -70,13 +71,13 @@ class Reading:
         of_instance = isinstance(document, InstanceDocument)
         for table, columns in (TABLES if of_instance else NETWORK_TABLES).items():
             records = _optional(document, table, [])
-            self._ids(table, records)
+            if table != "shuffle":
+                self._ids(table, records)
             for column in columns:
-                given = _values_of(records, column.field)
-                if given is not None or (column.form == "reference" and not records):
-                    self._column(f"{table}.{column.field}", column, given or [])
+                entries = list(map(attrgetter(column.field), records))
+                if column.always or entries.count(UNSET) < len(entries):
+                    self._column(f"{table}.{column.field}", column, entries)
         if isinstance(document, InstanceDocument):
-            self._shuffle(_optional(document, "shuffle", []))
             self._pairs(document.pairs, (len(document.tasks), len(document.nodes)))
         try:
             noun = to_noun(self._arrays, header, of_instance)
@@ -128,7 +129,7 @@ class Reading:
             found = [-1 if label is UNSET else numbers.setdefault(label, len(numbers)) for label in entries]
             arrays[name], arrays[f"{name}.names"] = np.array(found, dtype), read_only_strings(list(numbers))
         elif column.form == "reference":
-            arrays[name] = self._references(column.target, entries, _place(column.table, column.field))
+            arrays[name] = self._references(column.target, entries, places(column.table, column.field))
         elif column.form == "resources":
             self._resources(name, entries)
         elif column.form == "rates":
@@ -143,13 +144,11 @@ class Reading:
             rows = [() if row is UNSET else row for row in entries]
             starts = np.append(0, np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows))))
             values = list(chain.from_iterable(rows))
-
-            def place(entry: int) -> str:
-                row = int(np.searchsorted(starts, entry, side="right")) - 1
-                return f"{column.table}[{row}].{column.field}[{entry - starts[row]}]"
-
-            of_numbers = column.form == "numbers"
-            arrays[name] = _numbers(values, 0, dtype) if of_numbers else self._references(column.target, values, place)
+            if column.form == "numbers":
+                arrays[name] = _numbers(values, 0, dtype)
+            else:
+                place = places(column.table, column.field, starts)
+                arrays[name] = self._references(column.target, values, place)
             arrays[f"{name}.starts"] = starts
 
     def _references(self, table: str, ids: list[Any], place: Callable[[int], str]) -> _Array:
@@ -205,15 +204,6 @@ class Reading:
 
     # What has two indices .........................................................................................
 
-    def _shuffle(self, entries: Sequence[Struct]) -> None:
-        """Add the sizes that maps send, and those sent so far."""
-        for name in Shuffle.ENDS if entries else ():
-            ids = _values_of(entries, name) or []
-            self._arrays[f"shuffle.{name}"] = self._references("tasks", ids, _place("shuffle", name))
-        for name in Shuffle.AMOUNTS if entries else ():
-            given = _values_of(entries, name) or [np.nan] * len(entries)
-            self._arrays[f"shuffle.{name}"] = _numbers(given, np.nan, np.float64)
-
     def _pairs(self, pairs: PairMatrices | Any, shape: tuple[int, int]) -> None:
         if pairs is UNSET:
             return
@@ -258,23 +248,12 @@ def _optional(document: Struct, name: str, default: Any) -> Any:
     return default if value is UNSET else value
 
 
-def _values_of(records: Sequence[Struct], name: str) -> list[Any] | None:
-    """The field of every record, or None if no record has it."""
-    values = list(map(attrgetter(name), records))
-    return None if values.count(UNSET) == len(values) else values
-
-
 def _numbers(values: list[Any], default: float, dtype: type) -> _Array:
     if UNSET in values or None in values:
         values = [default if value is UNSET or value is None else value for value in values]
     array: _Array = np.fromiter(values, dtype, len(values))
     array.setflags(write=False)
     return array
-
-
-def _place(table: str, name: str) -> Callable[[int], str]:
-    """Place of a field in a row of a table."""
-    return lambda row: f"{table}[{row}].{name}"
 
 
 def _within(place: str, known: set[str]) -> bool:
@@ -314,12 +293,14 @@ def to_noun(arrays: Mapping[str, _Array], header: Mapping[str, Any], of_instance
     InputError if a column is missing, unknown or of the wrong type, or if the noun is wrong.
     """
     columns = _Columns(arrays)
-    parts: dict[str, dict[str, Any]] = {"cluster": {}, "workload": {}, "state": {}, "flownetwork": {}}
+    parts: dict[str, dict[str, Any]] = {"cluster": {}, "workload": {}, "shuffle": {}, "state": {}, "flownetwork": {}}
     for table, described in (TABLES if of_instance else NETWORK_TABLES).items():
-        part, attribute = ids_in(table) if of_instance else ("flownetwork", f"{table[:-1]}_ids")
-        parts[part][attribute] = columns.take(f"{table}.id", "string", required=table in ("nodes", "tasks"))
+        if table != "shuffle":
+            part, attribute = ids_in(table) if of_instance else ("flownetwork", f"{table[:-1]}_ids")
+            parts[part][attribute] = columns.take(f"{table}.id", "string", required=table in ("nodes", "tasks"))
+        there = not of_instance or any(f"{table}.{column.field}" in arrays for column in described)
         for column in described:
-            parts[column.part] |= columns.attributes_of(column)
+            parts[column.part] |= columns.attributes_of(column, required=column.always and there)
     others = dict(header)
     if of_instance:
         time, topology = others.pop("time", 0), others.pop("topology", None)
@@ -335,25 +316,12 @@ def to_noun(arrays: Mapping[str, _Array], header: Mapping[str, Any], of_instance
             demand=columns.take_all("pairs.demand.", "number"),
             allowed=columns.take("pairs.allowed", "truth"),
         )
-        parts["workload"]["shuffle"], parts["state"]["emitted"] = _shuffle_in(columns)
     columns.raise_faults()
     if not of_instance:
         return FlowNetwork(**parts["flownetwork"], **others)
-    cluster, workload = Cluster(**parts["cluster"]), Workload(**parts["workload"])
+    shuffle = None if parts["shuffle"]["map"] is None else Shuffle(**parts["shuffle"])
+    cluster, workload = Cluster(**parts["cluster"]), Workload(**parts["workload"], shuffle=shuffle)
     return Instance(cluster, workload, State.initial(cluster, workload, time=time, **parts["state"]), **others)
-
-
-def _shuffle_in(columns: _Columns) -> tuple[Shuffle | None, _Array | None]:
-    """The sizes that maps send, and those sent so far."""
-    entries = {name: columns.take(f"shuffle.{name}", "integer") for name in Shuffle.ENDS}
-    entries |= {name: columns.take(f"shuffle.{name}", "number") for name in Shuffle.AMOUNTS}
-    missing = [name for name, values in entries.items() if values is None]
-    if missing:
-        if len(missing) < len(entries):
-            columns.faults.append(Fault("shuffle", "needs all of map, reduce, size and emitted (NaN where unknown)"))
-        return None, None
-    emitted = entries.pop("emitted")
-    return Shuffle(**entries), emitted
 
 
 class _Columns:
@@ -389,12 +357,12 @@ class _Columns:
         taken = {name.removeprefix(prefix): self.take(name, kind) for name in names}
         return {name: values for name, values in taken.items() if values is not None}
 
-    def attributes_of(self, column: Column) -> dict[str, Any]:
+    def attributes_of(self, column: Column, required: bool) -> dict[str, Any]:
         """The attributes that hold a column, and their contents."""
         name, kind = f"{column.table}.{column.field}", "number" if column.dtype is np.float64 else "integer"
         if column.form == "resources":
             return {column.attribute: self.take_all(f"{name}.", kind)}
-        values = self.take(name, kind, required=column.part == "flownetwork" and column.form == "reference")
+        values = self.take(name, kind, required)
         if column.form == "label":
             return {column.attribute: values, f"{column.attribute}_ids": self.take(f"{name}.names", "string")}
         if column.form == "rates":
@@ -431,8 +399,9 @@ def to_arrays(noun: Instance | FlowNetwork) -> dict[str, _Array]:
     arrays: dict[str, _Array] = {}
     network = isinstance(noun, FlowNetwork)
     for table, columns in (NETWORK_TABLES if network else TABLES).items():
-        ids = ids_of(noun, table)
-        if len(ids) or table in ("nodes", "tasks"):
+        if table == "shuffle":
+            columns = columns if len(columns[0].values_in(noun)) else ()
+        elif len(ids := ids_of(noun, table)) or table in ("nodes", "tasks"):
             arrays[f"{table}.id"] = ids
         for column in columns:
             arrays.update(_column_arrays(noun, f"{table}.{column.field}", column))
@@ -446,7 +415,7 @@ def _column_arrays(noun: Any, name: str, column: Column) -> Iterator[tuple[str, 
     elif column.form in ("numbers", "references"):
         if len(values.values):
             yield from ((name, values.values), (f"{name}.starts", values.starts))
-    elif not _left_out(noun, column, values).all() or (column.part == "flownetwork" and column.form == "reference"):
+    elif column.always or not _left_out(noun, column, values).all():
         yield name, np.where(values == UNBOUNDED, -1, values) if column.default == UNBOUNDED else values
         if column.form == "label":
             yield f"{name}.names", getattr(noun.cluster, f"{column.attribute}_ids")
@@ -457,10 +426,7 @@ def _column_arrays(noun: Any, name: str, column: Column) -> Iterator[tuple[str, 
 def _matrix_arrays(instance: Instance) -> dict[str, _Array]:
     """The columns with two indices."""
     arrays: dict[str, _Array] = {}
-    shuffle, pairs, topology = instance.workload.shuffle, instance.workload.pairs, instance.cluster.topology
-    if shuffle is not None:
-        arrays |= {f"shuffle.{name}": getattr(shuffle, name) for name in (*shuffle.ENDS, "size")}
-        arrays["shuffle.emitted"] = instance.state.emitted
+    pairs, topology = instance.workload.pairs, instance.cluster.topology
     if pairs is not None:
         matrices = {"cost": pairs.cost, "allowed": pairs.allowed}
         matrices |= {f"demand.{name}": matrix for name, matrix in pairs.demand.items()}
@@ -521,13 +487,6 @@ def header_of(noun: Instance | FlowNetwork) -> dict[str, Any]:
     return header
 
 
-def ids_of(noun: Instance | FlowNetwork, table: str) -> Strings:
-    """Ids of the records of a table."""
-    part, attribute = ids_in(table)
-    ids: Strings = getattr(getattr(noun, part, noun), attribute)
-    return ids
-
-
 def plain_numbers(values: _Array) -> list[Any]:
     """Python numbers: integers if a value is one, None for NaN."""
     plain: list[Any] = values.tolist()
@@ -552,29 +511,18 @@ def _plain_values(value: Any) -> Any:
 
 
 def _records(noun: Instance | FlowNetwork, table: str, columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """The records of a table; arcs without their ids if these are their positions, the default."""
-    ids = ids_of(noun, table).tolist()
-    records: list[dict[str, Any]] = [{} if table == "arcs" else {"id": name} for name in ids]
+    """The records of a table; arcs without their ids."""
+    if table in ("shuffle", "arcs"):
+        records: list[dict[str, Any]] = [{} for _ in range(len(columns[0].values_in(noun)))]
+    else:
+        records = [{"id": name} for name in ids_of(noun, table).tolist()]
     for column in columns:
-        for key, values in parts_of(noun, column):
+        for key, values in column.parts_in(noun):
             name = key or column.field
             for record, value in zip(records, _plain_entries(noun, column, values), strict=True):
                 if value is not None:
                     (record.setdefault(column.field, {}) if key else record)[name] = value
     return records
-
-
-def parts_of(noun: Any, column: Column) -> Iterator[tuple[str, Any]]:
-    """The values of a column, by resource, level of locality or type of node if it has several; else under ""."""
-    values = column.values_in(noun)
-    if column.form == "resources":
-        yield from values.items()
-    elif column.form == "levels":
-        yield from zip(HOPS, values.T, strict=True)
-    else:
-        yield "", values
-    if column.form == "rates" and noun.workload.rate_in_by_type is not None:
-        yield from zip(noun.cluster.type_ids.tolist(), noun.workload.rate_in_by_type.T, strict=True)
 
 
 def _left_out(noun: Any, column: Column, values: _Array) -> npt.NDArray[np.bool_]:
@@ -613,7 +561,7 @@ def names_in(noun: Any, column: Column) -> Sequence[str]:
 
 
 def _two_index_parts(instance: Instance) -> dict[str, Any]:
-    """Shuffle, pairs and a matrix topology, as in a document."""
+    """Pairs and a matrix topology, as in a document."""
     parts: dict[str, Any] = {}
     for name, values in _matrix_arrays(instance).items():
         part, _, rest = name.partition(".")
@@ -621,13 +569,7 @@ def _two_index_parts(instance: Instance) -> dict[str, Any]:
         holder = parts.setdefault(part, {})
         for step in above:
             holder = holder.setdefault(step, {})
-        holder[last] = plain_numbers(values) if values.ndim == 1 else [plain_numbers(row) for row in values]
+        holder[last] = [plain_numbers(row) for row in values]
     if "allowed" in parts.get("pairs", {}):
         parts["pairs"]["allowed"] = parts["pairs"].pop("allowed")  # after the demands
-    if "shuffle" in parts:
-        tasks, columns = instance.workload.task_ids.tolist(), parts["shuffle"]
-        for name in Shuffle.ENDS:
-            columns[name] = [tasks[row] for row in columns[name]]
-        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        parts["shuffle"] = [{key: value for key, value in row.items() if value is not None} for row in rows]
     return parts

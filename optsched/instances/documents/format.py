@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +19,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from optsched.core.arrays import LARGEST
 from optsched.core.network import FlowNetwork
-from optsched.core.parts import Cluster, Column, State, Workload, columns_of
+from optsched.core.parts import Cluster, Column, Shuffle, State, Workload, columns_of
 
 #: The values of `format` that this package reads.
 INSTANCE, NETWORK = "optsched/1", "optsched-network/1"
@@ -308,7 +309,7 @@ class NetworkDocument(_Document, kw_only=True, tag=NETWORK):
     arcs: list[Arc]
 
 
-def _columns(part: tuple[type, ...], **records: type[Struct]) -> dict[str, tuple[Column, ...]]:
+def _columns(part: tuple[type, ...], records: Mapping[str, type[Struct]]) -> dict[str, tuple[Column, ...]]:
     """The columns of each table, in the order of the fields of its records."""
     held = {(column.table, column.field): column for kind in part for column in columns_of(kind)}
     return {
@@ -317,11 +318,14 @@ def _columns(part: tuple[type, ...], **records: type[Struct]) -> dict[str, tuple
     }
 
 
-#: The tables of an instance in the order of reading, with the columns of their records (except `id`).
-TABLES = _columns((Cluster, Workload, State), nodes=Node, groups=Group, jobs=Job, tasks=Task)
+#: The tables of an instance in the order of reading, with their records.
+RECORDS: dict[str, type[Struct]] = {"nodes": Node, "groups": Group, "jobs": Job, "tasks": Task, "shuffle": ShuffleEntry}
+
+#: The columns of each table, without `id`.
+TABLES = _columns((Cluster, Workload, Shuffle, State), RECORDS)
 
 #: The tables of a network, likewise.
-NETWORK_TABLES = _columns((FlowNetwork,), nodes=NetworkNode, arcs=Arc)
+NETWORK_TABLES = _columns((FlowNetwork,), {"nodes": NetworkNode, "arcs": Arc})
 
 #: The first fields of both kinds of documents.
 HEADER: tuple[str, ...] = _Document.__struct_fields__
