@@ -242,11 +242,7 @@ def summary_frame(found: Iterable[ProblemSummary]) -> pd.DataFrame:
     """The rows of all problems as a frame; `GapReports.summary` lists its columns."""
     import pandas as pd
 
-    rows = [
-        {"problem": part.problem, **{name: getattr(row, name) for name in row.__dataclass_fields__}}
-        for part in found
-        for row in part.rows
-    ]
+    rows = [{"problem": part.problem, **vars(row)} for part in found for row in part.rows]
     frame = pd.DataFrame(rows, columns=["problem", *Row.__dataclass_fields__])
     numeric = ["median", "mean", "half_width", "worst"]
     frame[numeric] = frame[numeric].astype(float)
@@ -393,8 +389,7 @@ def gap_row(label: str, reports: Sequence[GapReport], repeated: bool = False) ->
     the worst. Later components count only seeds whose earlier ones are at the reference.
     """
     problem, first = reports[0].problem, reports[0].reference
-    references = list(dict.fromkeys(report.reference.value for report in reports))
-    reference = value(first.value) if len(references) == 1 else _mean_value(references)
+    reference = _mean_value(list(dict.fromkeys(report.reference.value for report in reports)))
     kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in reports))
     cells = [problem.instance.name, problem.name, label]
     cells += [_mean_value([report.objective for report in reports]), reference, "/".join(kinds)]
@@ -427,10 +422,8 @@ def gap_columns(repeated: bool) -> tuple[str, ...]:
 
 def gap_table(runs: Iterable[Run], repeated: bool = False) -> Table:
     """A row for each heuristic on each problem and instance, with every column: for documents."""
-    rows = [
-        list(gap_row(label, [run.report for run in own], repeated).values())
-        for (_, _, label), own in groupby(runs, _row_of)
-    ]
+    groups = groupby(runs, _row_of)
+    rows = [list(gap_row(label, [run.report for run in own], repeated).values()) for (*_, label), own in groups]
     return Table(gap_columns(repeated), rows, _GAP_NUMBERS)
 
 
@@ -451,11 +444,9 @@ def _to_come(work: Iterable[_Work], columns: Sequence[str]) -> Table:
 
 def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
     """The one value, or the mean of several, entry by entry; unknown ones are left out."""
-    known = [entry for entry in values if entry is not None]
-    if not known:
-        return "-"
-    if all(entry == known[0] for entry in known):
-        return value(known[0])
+    known = [tuple(entry) for entry in values if entry is not None]
+    if len(set(known)) < 2:
+        return value(next(iter(known), None))
     return ", ".join(
         number(statistics.fmean(map(float, column))) if all(part is not None for part in column) else "-"
         for column in zip(*known, strict=True)
@@ -590,8 +581,8 @@ def _by_instance(work: Sequence[_Work]) -> tuple[str, Sequence[_Work], set[str]]
         "instance": {problem.instance.name for problem, _ in work},
     }
     away = {name for name, held in names.items() if len(held) == 1}
-    words = {"heuristic": "", "problem": "in ", "instance": "on "}
-    place = " ".join(words[name] + min(names[name]) for name in names if name in away)
+    words = zip(("", "in ", "on "), names, strict=True)
+    place = " ".join(word + min(names[name]) for word, name in words if name in away)
     return place.removeprefix("in ").removeprefix("on "), work, away
 
 

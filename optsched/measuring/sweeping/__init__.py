@@ -180,7 +180,7 @@ _OTHERS = f"SELECT {', '.join(_ASKED)}, version FROM runs WHERE version != ? ORD
 
 
 class Agenda:
-    """The part of a plan that is left to do; parameters as for `carry_out`."""
+    """The part of a plan that is left to do, and its results, which go into a store; parameters as for `carry_out`."""
 
     def __init__(
         self,
@@ -190,8 +190,7 @@ class Agenda:
         limits: Limits | None = None,
         notes: Notes = lambda instance, problem: [],
     ) -> None:
-        self.plan, self._store = plan, store
-        self._writer = _Writer(store, limits or Limits(), notes)
+        self.plan, self._store, self._limits, self._notes = plan, store, limits or Limits(), notes
         again = RETRIED[retry] if retry else frozenset()
         solved = {row["key"]: row["status"] not in again for row in store.rows("SELECT key, status FROM optima")}
         ran = {row["key"]: row for row in store.rows("SELECT key, status, stale FROM runs")}
@@ -277,41 +276,17 @@ class Agenda:
         return self._take_run(self.plan.unique[key], outcome)
 
     def _take_optimum(self, posed: PosedProblem, outcome: Outcome) -> str:
-        solution, status = self._writer.optimum(posed, outcome, self.sweep)
-        self.solved[status] += 1
-        self._hold(posed, solution)
-        self._ready.extend(self._waiting.pop(posed.key))
-        return f"{posed.problem.instance.name}, {posed.problem.name}, optimum"
-
-    def _take_run(self, run: PlannedRun, outcome: Outcome) -> str:
-        key = run.posed.key
-        self.ended[self._writer.run(run, outcome, self._hold(run.posed), self.sweep)] += 1
-        self._left[key] -= 1
-        if not self._left[key]:
-            self._held.pop(key, None)
-        return run.label
-
-
-@dataclass(frozen=True)
-class _Writer:
-    """Puts what came of jobs into a store: the rows of optima and runs."""
-
-    store: Store
-    limits: Limits
-    notes: Notes
-
-    def optimum(self, posed: PosedProblem, outcome: Outcome, sweep: int) -> tuple[Solution, str]:
-        """Put in an optimum; its solution, and how it ended. KeyboardInterrupt if Ctrl-C cut it short."""
+        """Put in an optimum; KeyboardInterrupt if Ctrl-C cut it short."""
+        problem, instance = posed.problem, posed.problem.instance
         limit = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}.get(outcome.status)
-        solution = outcome.value if outcome.done else unanswered(posed.problem, limit, str(outcome))
+        solution: Solution = outcome.value if outcome.done else unanswered(problem, limit, str(outcome))
         solution.raise_if_interrupted()
-        status = ENDED.get(outcome.status, str(outcome.status))
-        if outcome.done and solution.limit is Limit.TIME:
-            status = ENDED[Status.TIMED_OUT]
-        objective, bound, instance = solution.objective, solution.bound, posed.problem.instance
+        late = outcome.done and solution.limit is Limit.TIME
+        status = ENDED[Status.TIMED_OUT] if late else ENDED.get(outcome.status, str(outcome.status))
+        objective, bound = solution.objective, solution.bound
         row = {
             "key": posed.key,
-            "source_sha256": problem_source(posed.problem),
+            "source_sha256": problem_source(problem),
             "solver": canonical(solver_options(posed.profile)),
             "status": status,
             "message": outcome.message,
@@ -321,25 +296,28 @@ class _Writer:
             "certificate": None if solution.certificate is None else str(solution.certificate),
             "solution": claim_content(solution, instance).decode(),
         }
-        with self.store.transaction():
-            if not list(self.store.rows("SELECT 1 FROM instances WHERE sha256 = ?", instance.sha256)):
+        with self._store.transaction():
+            if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", instance.sha256)):
                 tasks, nodes = len(instance.workload), len(instance.cluster)
                 content = gzip.compress(to_json(instance), mtime=0)  # `optsched.load` reads it
                 counts = {"name": instance.name, "tasks": tasks, "nodes": nodes, "content": content}
-                self.store.put("instances", {"sha256": instance.sha256, **counts})
-            self.store.put("optima", {**row, **self._shared(posed, outcome, sweep)})
-            self.store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", posed.key)
-        return solution, status
+                self._store.put("instances", {"sha256": instance.sha256, **counts})
+            self._store.put("optima", {**row, **self._shared(posed, outcome)})
+            self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", posed.key)
+        self.solved[status] += 1
+        self._hold(posed, solution)
+        self._ready.extend(self._waiting.pop(posed.key))
+        return f"{instance.name}, {problem.name}, optimum"
 
-    def run(self, run: PlannedRun, outcome: Outcome, solved: Job, sweep: int) -> str:
-        """Put in a run on a solved problem; how it ended."""
-        posed, problem = run.posed, run.posed.problem
+    def _take_run(self, run: PlannedRun, outcome: Outcome) -> str:
+        """Put in a run on a solved problem."""
+        posed, problem, name = run.posed, run.posed.problem, named(run.choice.entry)
         record = outcome.value
         if not outcome.done:  # its process was ended, or raised something that is not only the heuristic's fault
-            ran = ended_run(named(run.choice.entry), heuristic_parameters(run.choice), outcome)
-            reference = Reference(problem, posed.profile, solution=pickle.loads(solved.solution))
+            ran = ended_run(name, heuristic_parameters(run.choice), outcome)
+            reference = Reference(problem, posed.profile, solution=pickle.loads(self._hold(posed).solution))
             record = gap_of(problem, ran, run.seed, reference).record()
-        notes = self.notes(problem.instance.name, problem.name)
+        notes = self._notes(problem.instance.name, problem.name)
         record = json.loads(json_of({"version": code_version(), **record, "notes": notes}))
         kept = Record.of(record)
         absolute, relative = Run(kept).gap
@@ -350,7 +328,7 @@ class _Writer:
             **{column: record[column] for column in alike},
             "message": record["error"],
             "heuristic_parameters": canonical(record["heuristic_parameters"]),
-            "source_sha256": source_digest(named(run.choice.entry)),
+            "source_sha256": source_digest(name),
             "objective": kept.of_each("objective")[0],
             "reference": kept.of_each("reference")[0],
             "gap": relative,
@@ -358,11 +336,15 @@ class _Writer:
             "stale": 0,
             "record": record,
         }
-        with self.store.transaction():
-            self.store.put("runs", {**row, **self._shared(posed, outcome, sweep)})
-        return str(record["status"])
+        with self._store.transaction():
+            self._store.put("runs", {**row, **self._shared(posed, outcome)})
+        self.ended[record["status"]] += 1
+        self._left[posed.key] -= 1
+        if not self._left[posed.key]:
+            self._held.pop(posed.key, None)
+        return run.label
 
-    def _shared(self, posed: PosedProblem, outcome: Outcome, sweep: int) -> dict[str, Any]:
+    def _shared(self, posed: PosedProblem, outcome: Outcome) -> dict[str, Any]:
         """The columns that optima and runs have in common."""
         return {
             "instance_sha256": posed.problem.instance.sha256,
@@ -371,11 +353,11 @@ class _Writer:
             "profile": posed.profile.name,
             "version": code_version(),
             "time_limit": posed.profile.time_limit,
-            "run_limit": self.limits.seconds,
-            "memory_limit": self.limits.memory_mb,
+            "run_limit": self._limits.seconds,
+            "memory_limit": self._limits.memory_mb,
             "seconds": outcome.seconds,
             "peak_mb": outcome.peak_mb,
-            "sweep": sweep,
+            "sweep": self.sweep,
             "ended": now(),
         }
 
