@@ -19,7 +19,12 @@ from optsched.instances import claim_files
 from optsched.instances.generate import generate
 from optsched.instances.library import library
 from optsched.measuring.gaps import Reference
-from optsched.measuring.matrix import gap_matrix
+from optsched.measuring.judging.findings import check_asked
+from optsched.measuring.matrix import gap_matrix, posable
+from optsched.measuring.reproducing import figure
+from optsched.measuring.studies.checks import Check
+from optsched.measuring.sweeping.plans import planned
+from optsched.measuring.timelines import regret
 from optsched.models.export import about
 from optsched.problems import PROBLEMS, Latency, Lsap, MinCostFlow
 from optsched.routes import has_frontier, routes_of
@@ -58,6 +63,7 @@ def made(kind: str) -> Any:
     return GIVEN[kind]()
 
 
+over_time = partial(optsched.problem, "makespan", "examples/order-of-jobs")
 lsap, latency, flow = (partial(made, kind) for kind in ("problem", "other problem", "flow problem"))
 network, solution = partial(made, "network"), partial(made, "solution")
 
@@ -125,6 +131,21 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     "write_solution to": (lambda given: claim_files.write_claim(solution(), lsap().instance, given), {"path"}),
     "gap_matrix": (gap_matrix, set()),
     "gap_matrix of": (lambda given: gap_matrix([given], {"dl": ("dl", {})}), {"problem"}),
+    "gap_matrix with rows": (lambda given: gap_matrix([lsap()], given), {"None", "dict"}),
+    "study": (lambda given: optsched.study(given, "lsap", "dl"), {"instance"}),
+    "study in": (lambda given: optsched.study(INSTANCE, given, "dl"), {"dict"}),
+    "study of": (lambda given: optsched.study(INSTANCE, "lsap", given), {"dict", "solution"}),
+    "study with seeds": (lambda given: optsched.study(INSTANCE, "lsap", "dl", given), {"None"}),
+    "study with parameters": (lambda given: optsched.study(INSTANCE, "lsap", "dl", parameters=given), {"None", "dict"}),
+    "sweep with parameters": (lambda given: planned(INSTANCE, "lsap", "dl", parameters=given), {"None", "dict"}),
+    "check with baseline": (lambda given: Check.of("dl", INSTANCE, "lsap", baseline=given), {"None", "text", "path"}),
+    "check with certify": (lambda given: Check.of("dl", INSTANCE, "lsap", certify=given), {"dict"}),
+    "decompose": (lambda given: optsched.decompose(given, "fifo"), set()),
+    "decompose with seeds": (lambda given: optsched.decompose(over_time(), "fifo", given), set()),
+    "mine with seed": (lambda given: optsched.mine("dl", "lsap", seed=given, budget=1), set()),
+    "judge or reproduce with seeds": (lambda given: check_asked("quick", given), {"None"}),
+    "stored": (lambda given: figure("guo-2012/4a").stored(given), set()),
+    "regret": (lambda given: regret(given, "lsap"), set()),
     "enumerated": (enumerated, ANY_PROBLEM),
     "about": (about, ANY_PROBLEM),
     "solve_arrays with profile": (lambda given: solve_arrays(program(), given), set()),
@@ -200,7 +221,7 @@ def test_profiles_by_name_wherever_one_is_taken() -> None:
     model = models.module("lsap").build_pyomo(lsap())
     literal = models.module("lsap").build_pulp(lsap())
     ci = load_profile("ci")
-    assert load_profile(ci) is ci
+    assert load_profile(ci) == ci
     for profile in ("ci", ci):
         outcomes = [solve_pyomo(model, profile), solve_pulp(literal, profile), solve_arrays(program(), profile).outcome]
         assert [outcome.solver["options"]["mip_max_nodes"] for outcome in outcomes] == [ci.node_limit] * 3
@@ -243,3 +264,7 @@ def test_other_kinds_of_the_right_type() -> None:
     assert lsap().placement([0, 1, -1]) == Placement([0, 1, -1])
     with pytest.raises(UsageError, match="gap takes a problem that places tasks, not min-cost-flow"):
         optsched.gap(flow(), "dl")
+    with pytest.raises(UsageError, match="decompose takes a problem that decides a schedule, not lsap"):
+        optsched.decompose(lsap(), "fifo")
+    assert [posed.name for posed in posable(lsap().instance, "lsap")] == ["lsap"]
+    assert len(optsched.study(INSTANCE, "lsap", "dl", np.int64(2))) == 2

@@ -124,6 +124,7 @@ def posable(
     """
     given = parameters or {}
     found: list[TaskProblem[Any]] = []
+    names = [names] if isinstance(names, str) else names
     for name, kind in {name: problem_class(name) for name in names or PROBLEMS}.items():
         if names and not issubclass(kind, TaskProblem):
             raise UsageError(f"{name} decides no placement, so that no heuristic has a gap in it")
@@ -201,6 +202,7 @@ def each_cell(
     expect(problems, (list, tuple), "a gap matrix is of a list of problems", "posable(instance) makes one")
     for posed in problems:
         expect_problem(posed, "a gap matrix", TaskProblem)
+    expect(heuristics, (Mapping, type(None)), "its rows are a mapping of labels to a heuristic and its parameters")
     if len({posed.instance.sha256 for posed in problems}) != 1:
         raise UsageError(f"a gap matrix is of one instance, not of {len({p.instance.sha256 for p in problems})}")
     rows = heuristics_of(problems, heuristics)

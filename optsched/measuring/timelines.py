@@ -17,7 +17,7 @@ import numpy as np
 
 from optsched.core.brief import brief, counted, labelled
 from optsched.core.deadline import check
-from optsched.core.errors import UsageError, described
+from optsched.core.errors import UsageError, described, expect
 from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import MICRO, NONE, Placement, Schedule
 from optsched.core.results import Solution
@@ -508,6 +508,7 @@ def regret(
     >>> regret(run, "lsap")[["tasks", "optimum", "taken", "regret"]].to_numpy().tolist()
     [['t1', 0, 1, 1], ['t2', 1, 1, 0]]
     """
+    expect(run, Simulation, "regret is of a run over time", "optsched.simulate makes one")
     if run.rules.losses:
         raise UsageError("regret: nodes were lost in this run, and a snapshot does not say which replicas were away")
     import pandas as pd

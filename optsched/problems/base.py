@@ -479,7 +479,8 @@ optsched.problem("lsap", "papers/guo-fig2")
     if isinstance(problem, kind):
         return
     if isinstance(problem, BaseProblem):
-        only = f"the problem {kind.name}" if hasattr(kind, "name") else "a problem that places tasks"
+        does = f"decides a {kind.decided.noun}" if hasattr(kind, "decided") else "places tasks"
+        only = f"the problem {kind.name}" if hasattr(kind, "name") else f"a problem that {does}"
         raise UsageError(f"{taker} takes {only}, not {problem.name}")
     if isinstance(problem, type) and issubclass(problem, BaseProblem):
         mend = f"pose it on an instance first: {problem.__name__}(instance)"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.core.brief import brief, counted, labelled
 from optsched.core.deadline import check
-from optsched.core.errors import HeuristicFailed, UsageError, described
+from optsched.core.errors import HeuristicFailed, UsageError, described, expect
 from optsched.core.results import Number, Proof, Solution
 from optsched.heuristics import AnyHeuristic
 from optsched.heuristics.simulating import policy_of, problem_service, simulate
@@ -294,6 +294,7 @@ def decompose_all(
     {'fifo': 1.5, 'fair,delay=0': 0.0}
     """
     expect_problem(problem, "decompose", ScheduleProblem)
+    expect(seeds, Iterable, "decompose takes a list of seeds", "such as range(5)")
     chosen = tuple(seeds)
     if not chosen:
         raise UsageError("decompose: give one seed or more")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from optsched.core.deprecated import former_names
-from optsched.core.errors import Fault, InputError
+from optsched.core.errors import Fault, InputError, UsageError, expect_known
 from optsched.core.resources import code_version, folder
 
 __all__ = ["EFFORTS", "Check", "Finding", "Judgement", "Kept", "kept_in"]
@@ -29,6 +30,14 @@ __getattr__ = former_names(__name__, judged_in_full="optsched.measuring.judging:
 
 #: How much a judge tries: seconds, or as many draws as the record says.
 EFFORTS = ("quick", "full")
+
+
+def check_asked(effort: str, seeds: int | None = None, most: int | None = None) -> None:
+    """Raise UsageError for an unknown effort, and for seeds that are no number of draws, up to `most`."""
+    expect_known(effort, EFFORTS, f"no effort {effort!r}")
+    counts = isinstance(seeds, Integral) and not isinstance(seeds, bool)
+    if seeds is not None and not (counts and 1 <= seeds <= (most or seeds)):
+        raise UsageError(f"seeds {seeds!r}: give how many draws, {f'from 1 to {most}' if most else '1 or more'}")
 
 
 class Check(Struct, forbid_unknown_fields=True, frozen=True):

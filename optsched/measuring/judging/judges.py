@@ -28,7 +28,7 @@ from optsched.heuristics.simulating.services import service_named
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.measuring.judging.expressions import evaluated
-from optsched.measuring.judging.findings import EFFORTS, Check, Finding, Judgement
+from optsched.measuring.judging.findings import Check, Finding, Judgement, check_asked
 from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer
 from optsched.measuring.printing import interval
 from optsched.measuring.studies.choices import parted
@@ -50,9 +50,7 @@ def judge_checks(
     time_limit: float | None = None,
 ) -> Judgement:
     """Judge checks again, for `Claim.judge`."""
-    expect_known(effort, EFFORTS, f"no effort {effort!r}")
-    if seeds is not None and seeds < 1:
-        raise UsageError(f"seeds {seeds!r}: give how many draws, 1 or more")
+    check_asked(effort, seeds)
     found = []
     for check in checks:
         draws = seeds or (check.full if effort == "full" else 0) or check.draws

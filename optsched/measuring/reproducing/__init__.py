@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optsched.core.errors import UsageError, expect_known
+from optsched.core.errors import UsageError
 from optsched.measuring.judging import SHIPPED, named, read, selected
-from optsched.measuring.judging.findings import EFFORTS
+from optsched.measuring.judging.findings import EFFORTS, check_asked
 from optsched.measuring.reproducing.figure_definition import KINDS, Axis, FigureDefinition
 
 if TYPE_CHECKING:
@@ -109,9 +109,7 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
         OutOfTime
             If the time limit ends before the first draw.
         """
-        expect_known(effort, EFFORTS, f"no effort {effort!r}")
-        if seeds is not None and not 1 <= seeds <= MOST_DRAWS:
-            raise UsageError(f"seeds {seeds!r}: give how many draws, from 1 to {MOST_DRAWS}")
+        check_asked(effort, seeds, MOST_DRAWS)
         self._check_measured()
         from optsched.measuring.reproducing.results import measured  # listing figures does not need it
 
@@ -124,8 +122,9 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
         Raises
         ------
         UsageError
-            If nothing is kept.
+            For an unknown effort, and if nothing is kept.
         """
+        check_asked(effort)
         self._check_measured()
         from optsched.measuring.reproducing.results import kept
 

@@ -7,6 +7,7 @@ above the tables hold for all checks that do not override them. `runs_of` runs o
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -182,6 +183,7 @@ class Check:
             expect_known(name, CheckArguments.__annotations__, f"a check has no argument {name}")
         limit = GapLimit.of(**{name: asked[name] for name in _LIMITING if name in asked})
         feasible, baseline = asked.get("feasible", True), asked.get("baseline")
+        expect(baseline, (str, os.PathLike, bool, type(None)), "a baseline is the path of a file")
         allowed, parameters, seeds = kinds_of(asked.get("certify", False)), asked.get("parameters"), asked.get("seeds")
         if limit is None and not baseline and not feasible and allowed is None:
             raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
@@ -253,6 +255,7 @@ def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
     """
     if isinstance(certify, bool):
         return () if certify else None
+    expect(certify, Iterable, "certify is true, or a list of claims to allow")
     kinds = (certify,) if isinstance(certify, str) else tuple(certify)
     for kind in kinds:
         if kind not in KINDS:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from numbers import Integral
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,7 @@ def _each_seed(seeds: Any) -> Iterator[Any]:
             first, dash, last = part.strip().partition("-")
             yield from range(int(first), int(last if dash else first) + 1)
     else:
-        yield from range(seeds) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
+        yield from range(seeds) if isinstance(seeds, Integral) and not isinstance(seeds, bool) else seeds
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
     UsageError if a source is none of these. InputError with the faults of all files, if there are any, and for folders
     and patterns without instances.
     """
-    if isinstance(sources, str | os.PathLike | Instance | Family | Group):
+    if isinstance(sources, str) or not isinstance(sources, Iterable):
         sources = [sources]
     found: list[tuple[str, tuple[Instance, ...]]] = []
     errors: list[InputError] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from warnings import warn
 
-from optsched.core.errors import Fault, InputError, MissingField, ProblemFailed, UsageError, nearest
+from optsched.core.errors import Fault, InputError, MissingField, ProblemFailed, UsageError, expect, nearest
 from optsched.core.instance import Instance
 from optsched.core.placement import Placement, Schedule
 from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
@@ -172,6 +172,8 @@ def plan(
     posed. If the instances were not chosen (not `strict`), those that lack fields are skipped. UsageError for what does
     not exist or does not go together, InputError for wrong instances.
     """
+    expect(problems, Iterable, "problems are named by texts", "one, or a list; an empty one: all that can be posed")
+    expect(parameters, (Mapping, type(None)), "parameters of problems are a mapping of names to values")
     names = [problems] if isinstance(problems, str) else list(problems)
     several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice | Mapping)
     given: list[Any] = list(heuristics) if several else [heuristics]  # type: ignore[arg-type]

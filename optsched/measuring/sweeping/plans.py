@@ -341,7 +341,8 @@ def planned(
     >>> len(plan), len({run.posed.key for run in plan.runs}), plan.runs[-1].label
     (12, 2, 'guo-fig2, latency w_rem=5, round-robin, seed 2')
     """
-    variants = [parameters] if isinstance(parameters, Mapping) else list(parameters) or [{}]
+    several = isinstance(parameters, Iterable) and not isinstance(parameters, str | Mapping)
+    variants: list[Any] = list(parameters) or [{}] if several else [parameters]
     groups, drawn, loaded = groups_of(instances), seeds_of(seeds), load_profile(profile)
     if max(drawn) > LARGEST_SEED:
         raise UsageError(f"seed {max(drawn)}: a store takes whole numbers up to {LARGEST_SEED}")
