@@ -410,7 +410,7 @@ def mine(
     most = {"tasks": most_tasks, "nodes": most_nodes}
     judge = Judge(name, given, choice, seeds_of(run_seeds), aim, load_profile(profile))
     starts = starts_of(judge, family, family_parameters or {}, most)
-    search = Search(judge, starts, most, budget, *seeds_of([seed]), step)
+    search = Search(judge, starts, most, budget, seeds_of([seed])[0], step)
     interrupted = _spent(search, time_limit)
     if search.best is None:
         why = judge.passed or judge.refused
