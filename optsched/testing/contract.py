@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -48,6 +47,13 @@ class Case:
 
     def __init__(self, problem: AnyProblem, name: str) -> None:
         self.problem, self.name = problem, name
+        self._solutions: dict[str | None, Solution] = {}
+
+    def solved(self, route: str | None = None) -> Solution:
+        """Its solution by a route, by default the usual one; solved once, since several checks use it."""
+        if route not in self._solutions:
+            self._solutions[route] = solve(self.problem, route=route)
+        return self._solutions[route]
 
     @cached_property
     def _feasible(self) -> dict[Value, list[Decision]]:
@@ -57,11 +63,6 @@ class Case:
             if not problem.violations(decision):
                 found.setdefault(problem.minimised(problem.objective(decision)), []).append(decision)
         return dict(sorted(found.items()))
-
-    @property
-    def feasible(self) -> Iterator[Decision]:
-        """Every feasible decision."""
-        return itertools.chain.from_iterable(self._feasible.values())
 
     @property
     def decisions(self) -> dict[Value, Decision]:
@@ -409,18 +410,6 @@ def placing(case: Case) -> Problem:
 def listed(value: Sequence[object] | None) -> str:
     """A value as messages show it."""
     return "nothing" if value is None else ", ".join(map(str, value))
-
-
-#: The solutions of `solved`, while their case exists.
-_SOLVED: WeakKeyDictionary[Case, dict[str | None, Solution]] = WeakKeyDictionary()
-
-
-def solved(case: Case, route: str | None = None) -> Solution:
-    """The solution of a case by a route, by default the usual one; solved once, since several checks use it."""
-    found = _SOLVED.setdefault(case, {})
-    if route not in found:
-        found[route] = solve(case.problem, route=route)
-    return found[route]
 
 
 def with_usual(seeds: Sequence[int]) -> list[int]:

@@ -40,7 +40,6 @@ from optsched.testing.contract import (
     listed,
     places,
     placing,
-    solved,
     times,
     with_usual,
 )
@@ -172,7 +171,7 @@ def check_frontier_gaps(record: Record, seeds: Sequence[int]) -> None:
     """A gap also reports each component's distance from its least at the other's value."""
     for case in cases(record, seeds):
         problem = placing(case)
-        reference, names = Reference(problem, solution=solved(case)), frontier_gap_fields(problem)
+        reference, names = Reference(problem, solution=case.solved()), frontier_gap_fields(problem)
         for minimised in case.decisions:
             value = problem.minimised(minimised)
             best: Any = [case.best_of(place, (1 - place, value[1 - place])) for place in (0, 1)]
@@ -203,7 +202,7 @@ def check_heuristics(record: Record, seeds: Sequence[int]) -> None:
         expect(bool(served) or not times(record), case.name, "no policy runs over time: name a runner")
         if case.best is None:
             continue
-        reference = Reference(problem, solution=solved(case))
+        reference = Reference(problem, solution=case.solved())
         for entry in served:
             try:
                 report = gap_of(problem, run(problem, entry, seed=1), 1, reference)
@@ -256,7 +255,7 @@ def check_locality(record: Record, seeds: Sequence[int]) -> None:
     """A gap counts node-local, rack-local and off-rack tasks of each kind."""
     for case in cases(record, seeds):
         problem: Any = case.problem
-        report = gap_of(problem, run(problem, solve_at_once), 1, Reference(problem, solution=solved(case)))
+        report = gap_of(problem, run(problem, solve_at_once), 1, Reference(problem, solution=case.solved()))
         counts, truth = report.record()["locality"], _local(case, report.placement)
         expect(counts == truth, case.name, f"the record counts {counts}, the truth is {truth}")
 

@@ -35,7 +35,6 @@ from optsched.testing.contract import (
     number_of_decisions,
     right,
     size_of,
-    solved,
 )
 from optsched.testing.programs import is_modelled, programs, right_program
 
@@ -158,7 +157,7 @@ def check_unlimited(record: Record, seeds: Sequence[int]) -> None:
             verdict = certify(problem, solution)
             expect(verdict.proved, f"{where}, route {route}", f"not shown: {'; '.join(verdict.unproved)}")
         nothing = (None,) * len(case.problem.components)
-        held = replace(solved(case), bound=nothing, certificates=())
+        held = replace(case.solved(), bound=nothing, certificates=())
         false = replace(held, termination=Termination.ERROR, raw_status="unbounded")
         expect(not certify(case.problem, false).valid, case.name, "accepts that there is no limit, and there is")
 

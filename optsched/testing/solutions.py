@@ -41,7 +41,6 @@ from optsched.testing.contract import (
     places,
     placing,
     right,
-    solved,
     times,
     with_usual,
 )
@@ -180,7 +179,7 @@ def check_routes(record: Record, seeds: Sequence[int]) -> None:
     """Every route finds the optimum: a decision worth it, a bound that meets it, a certificate."""
     for case in cases(record, seeds):
         for route in routes_of(case.problem):
-            right(case.problem, solved(case, route), case.best, f"{case.name}, route {route}")
+            right(case.problem, case.solved(route), case.best, f"{case.name}, route {route}")
 
 
 @check()
@@ -202,7 +201,7 @@ def check_bounds(record: Record, seeds: Sequence[int]) -> None:
 def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
     """Instances, solutions and schedules come back from files unchanged, long numbers too."""
     for case in cases(record, seeds):
-        solution, instance = solved(case), case.problem.instance
+        solution, instance = case.solved(), case.problem.instance
         with tempfile.TemporaryDirectory() as folder:
             for suffix in (".json", ".json.gz", ".npz"):
                 path = Path(folder, f"instance{suffix}")
@@ -284,7 +283,7 @@ def check_certificates(record: Record, seeds: Sequence[int]) -> None:
             continue
         seen = set()
         for route in routes_of(case.problem):
-            solution = solved(case, route)
+            solution = case.solved(route)
             for given in solution.certificates:
                 text = f"gives a proof of kind {given.kind}, for which the record names no prover"
                 known = not given.kind.checkable or str(given.kind) in record.provers
@@ -311,13 +310,13 @@ def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
         return
     kind = record.problem_class.proof
     held = cases(record, with_usual(seeds))
-    usual = [(entry.component, entry.kind) for case in held for entry in solved(case).certificates]
+    usual = [(entry.component, entry.kind) for case in held for entry in case.solved().certificates]
     for component in record.problem_class.components:
         message = f"the usual route gives no certificate of {component.name} of kind {kind} anywhere"
         expect((component.name, kind) in usual, record.problem, message)
     seen = {str(proof) for _, proof in usual}
     for key in set(record.provers) - seen:
-        solutions = (solved(case, route) for case in held for route in routes_of(case.problem))
+        solutions = (case.solved(route) for case in held for route in routes_of(case.problem))
         given = any(str(entry.kind) == key for solution in solutions for entry in solution.certificates)
         expect(given, record.problem, f"no route gives a certificate for the prover of kind {key}")
 
