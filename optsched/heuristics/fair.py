@@ -411,7 +411,7 @@ class CapacityPolicy(JobPolicy):
         self.reduce_delay, self.sizes = reduce_delay, sizes
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._costs = SeenCosts(self.sizes)
+        self._costs = SeenCosts(view.cluster, self.sizes)
         #: For each job, how many offers it let pass for its reduces, and how many it may.
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -109,17 +109,8 @@ class _Knowing(JobPolicy):
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
-        self._costs = SeenCosts(self.sizes)
-        self._cluster = view.cluster if self.distances == "topology" else hops_alone(view.cluster)
-        self._real: View | None = None
-
-    def known(self, view: View) -> View:
-        """The view with the distances that the policy knows; a new one only if the view is new."""
-        if self.distances == "topology":
-            return view
-        if self._real is not view:
-            self._real, self._known_view = view, replace(view, cluster=self._cluster)
-        return self._known_view
+        known = view.cluster if self.distances == "topology" else hops_alone(view.cluster)
+        self._costs = SeenCosts(known, self.sizes)
 
 
 class ProbabilisticPolicy(_Knowing):
@@ -184,12 +175,12 @@ class ProbabilisticPolicy(_Knowing):
 
     def choose(self, job: int, offer: Offer, view: View) -> int | None:
         """Algorithm 1 for a map slot, 2 for a reduce slot."""
-        tasks, known = self.waiting(job, offer.kind, view), self.known(view)
-        here = self._costs.here(tasks, offer.kind, offer.node, known)
+        tasks = self.waiting(job, offer.kind, view)
+        here = self._costs.here(tasks, offer.kind, offer.node, view)
         nodes = view.free_slots(offer.kind) > 0
         if self.average == "eligible" and offer.kind != KINDS[MAP]:
             nodes[self.reduce_nodes(job)] = False
-        average = self._costs.averages(tasks, offer.kind, nodes, known)  # Cave
+        average = self._costs.averages(tasks, offer.kind, nodes, view)  # Cave
         ratio = _ratio(here, average)
         best = ratio == ratio.max() if self.select == "probability" else here == here.min()
         chosen = self.drawn(np.flatnonzero(best))
@@ -217,7 +208,7 @@ class LeastCostPolicy(_Knowing):
 
     def choose(self, job: int, offer: Offer, view: View) -> int | None:
         tasks = self.waiting(job, offer.kind, view)
-        here = self._costs.here(tasks, offer.kind, offer.node, self.known(view))
+        here = self._costs.here(tasks, offer.kind, offer.node, view)
         return self.drawn(tasks[here == here.min()])
 
 
@@ -279,7 +270,7 @@ class CouplingPolicy(JobPolicy):
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
-        self._costs = SeenCosts(self.sizes)
+        self._costs = SeenCosts(view.cluster, self.sizes)
         #: The rounds or offers for which each reduce has waited for its central node.
         self._waited: dict[int, int] = {}
         #: Nodes that have offered a reduce slot in this round.

@@ -18,6 +18,7 @@ from optsched.core.instance import (
     MAP,
     REDUCE,
     Bools,
+    Cluster,
     Floats,
     Instance,
     Ints,
@@ -137,12 +138,14 @@ class SeenCosts:
 
     For maps no table is kept if distances are nested areas, and whole like the sizes (`AreaCosts`). Else there is an
     entry for each map and node, since doubles are summed in only one order. A reduce's cost is computed on demand, from
-    what maps send to it, and again only once a map has started, ended, returned or read on. `sizes` are as for
+    what maps send to it, and again only once a map has started, ended, returned or read on.
+
+    `cluster` has the distances that are known. `sizes` are as for
     `optsched.problems.transmission_costs.estimated_sizes`.
     """
 
-    def __init__(self, sizes: str = "extrapolated") -> None:
-        self._sizes = sizes
+    def __init__(self, cluster: Cluster, sizes: str = "extrapolated") -> None:
+        self._cluster, self._sizes = cluster, sizes
         self._workload: Workload | None = None
         self._row: Ints = np.zeros(0, dtype=np.int64)
 
@@ -174,7 +177,7 @@ class SeenCosts:
         if kind == KINDS[MAP]:
             if self._map_costs is None:
                 size, replicas = view.workload.size[self._maps], view.workload.replicas.take(self._maps)
-                self._map_costs = map_costs(size, replicas, cluster_places(view.cluster))
+                self._map_costs = map_costs(size, replicas, cluster_places(self._cluster))
             costs: Floats = self._map_costs[self._row[tasks]]
             return costs
         self._follow_maps(view)
@@ -207,7 +210,7 @@ class SeenCosts:
     def _by_areas(self, view: View) -> AreaCosts | None:
         """The costs of maps if distances are nested areas and no sum is rounded."""
         if not self._asked:
-            self._asked, nested = True, cluster_areas(view.cluster)
+            self._asked, nested = True, cluster_areas(self._cluster)
             sizes = view.workload.size[self._maps]
             if nested is not None and AreaCosts.exact(nested, sizes):
                 self._areas = AreaCosts(nested, sizes, view.workload.replicas.take(self._maps))
@@ -217,7 +220,7 @@ class SeenCosts:
         """The costs of the reduces of some rows on each node."""
         amounts = self.stored(self._reduces[rows], view)
         holds = np.flatnonzero(amounts.any(axis=0))
-        amounts, places = np.ascontiguousarray(amounts[:, holds]), cluster_places(view.cluster)
+        amounts, places = np.ascontiguousarray(amounts[:, holds]), cluster_places(self._cluster)
         costs: Floats = np.empty((len(rows), len(view.cluster)))
         parts = 1 + len(holds) * len(view.cluster) // _BLOCK
         for columns in np.array_split(np.arange(len(view.cluster)), parts):

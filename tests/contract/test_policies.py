@@ -325,7 +325,6 @@ def test_every_waiting_task_is_in_one_queue_of_joss(seed: int, variant: str, pol
 
 def test_costs_follow_maps_that_finish_and_return() -> None:
     """Tests that costs seen over a history are those of one that looks for the first time."""
-    kept = {sizes: SeenCosts(sizes) for sizes in ("extrapolated", "emitted")}
     policy = LeastCostPolicy()
     compared = 0
 
@@ -337,12 +336,14 @@ def test_costs_follow_maps_that_finish_and_return() -> None:
             if len(tasks):
                 compared += 1
                 for sizes, costs in kept.items():
-                    fresh = SeenCosts(sizes)
+                    fresh = SeenCosts(view.cluster, sizes)
                     assert (costs.of(tasks, kind, view) == fresh.of(tasks, kind, view)).all()
                     assert (costs.here(tasks, kind, 1, view) == fresh.here(tasks, kind, 1, view)).all()
 
     for seed in range(4):
-        history = History(Transmission(drawn_snapshot(seed)), policy, seed, compare)
+        instance = drawn_snapshot(seed)
+        kept = {sizes: SeenCosts(instance.cluster, sizes) for sizes in ("extrapolated", "emitted")}
+        history = History(Transmission(instance), policy, seed, compare)
         for _ in range(30):
             history.step()
         assert history.known.view.progress > 0

@@ -51,7 +51,7 @@ def seen(status: list[int], node: list[int]) -> View:
 def test_reduces_by_what_is_known(sizes: str, status: int, share: float) -> None:
     """Tests (2) by hand with maps half done, on D3 and D2: what is emitted is half of it, extrapolated all."""
     view = seen([status, status], [2, 1])
-    costs = SeenCosts(sizes)
+    costs = SeenCosts(view.cluster, sizes)
     assert costs.of(REDUCES, "reduce", view) == pytest.approx(share * np.array(COSTS))
     assert costs.of(REDUCES[::-1], "reduce", view)[0] == pytest.approx(share * np.array(COSTS[1]))
     assert costs.stored(REDUCES, view) == pytest.approx(share * np.array([[0, 20, 10, 0], [0, 10, 5, 0]]))
@@ -60,7 +60,7 @@ def test_reduces_by_what_is_known(sizes: str, status: int, share: float) -> None
 def test_nothing_known_of_the_shuffle() -> None:
     """Tests that reduces cost nothing anywhere where no shuffle is seen."""
     view = replace(seen([RUNNING, RUNNING], [2, 1]), shuffle=None)
-    assert SeenCosts("emitted").of(REDUCES, "reduce", view).tolist() == [[0] * 4] * 2
+    assert SeenCosts(view.cluster, "emitted").of(REDUCES, "reduce", view).tolist() == [[0] * 4] * 2
 
 
 def test_what_extrapolation_lacks() -> None:
@@ -84,13 +84,14 @@ def test_parameter() -> None:
 
 def test_maps_that_read_on() -> None:
     """Tests that what a reduce will fetch from a running map follows what the map has read and emitted by now."""
-    view, costs = seen([RUNNING, RUNNING], [0, 1]), SeenCosts()
+    view = seen([RUNNING, RUNNING], [0, 1])
+    costs = SeenCosts(view.cluster)
     reduces = view.pending_of("reduce")
     half = costs.stored(reduces, view).copy()
     view.bytes_read[:2] = [128.0, 32.0]
     view.progress[...] = 1
     now = costs.stored(reduces, view)
-    assert (now == SeenCosts().stored(reduces, view)).all()
+    assert (now == SeenCosts(view.cluster).stored(reduces, view)).all()
     assert (now[:, 0] < half[:, 0]).all()
     assert (now[:, 1] > half[:, 1]).all()
     view.emitted[:] *= 3
@@ -131,7 +132,7 @@ def test_some_reduces_alone(sizes: str) -> None:
     rng = np.random.default_rng(0)
     for seed in range(40):
         instance = drawn(seed)
-        view, costs = first_view(TransmissionReduces(instance)), SeenCosts(sizes)
+        view, costs = first_view(TransmissionReduces(instance)), SeenCosts(instance.cluster, sizes)
         among = np.sort(rng.choice(view.pending_of("reduce"), rng.integers(1, 6), replace=False))
         found = all_stored(instance, instance.state.node, among, sizes)
         for asked in (among, among[::-1][:2]):
@@ -158,7 +159,7 @@ def test_reduces_that_are_alike_cost_alike() -> None:
     ran = [FINISHED] * maps + [PENDING] * reduces
     instance = Instance.initial(cluster, workload, status=ran, node=[*range(maps), *[-1] * reduces])
     view = first_view(TransmissionReduces(instance))
-    costs = SeenCosts().of(view.pending_of("reduce"), "reduce", view)
+    costs = SeenCosts(view.cluster).of(view.pending_of("reduce"), "reduce", view)
     assert (costs == costs[0]).all()
     assert len(np.unique(costs[0])) > 1
 
