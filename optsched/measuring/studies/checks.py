@@ -36,7 +36,21 @@ from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import gap_limit
 from optsched.measuring.records import Run
 from optsched.measuring.studies.baselines import Baseline
-from optsched.measuring.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
+from optsched.measuring.studies.choices import (
+    MEASURED,
+    AboveZero,
+    Choice,
+    Group,
+    Looking,
+    Rule,
+    Source,
+    Text,
+    Texts,
+    chosen,
+    distinct,
+    seeds_of,
+    tables_of,
+)
 from optsched.measuring.studies.limits import (
     Breach,
     GapLimit,
@@ -45,7 +59,6 @@ from optsched.measuring.studies.limits import (
     lines,
 )
 from optsched.measuring.studies.runs import Work, check_served, measure, plan
-from optsched.measuring.studies.study_files import MEASURED, AboveZero, Looking, Rule, Text, Texts, tables_of
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class
 from optsched.solvers.profiles import AnyProfile

@@ -40,9 +40,19 @@ from optsched.core.resources import code_version
 from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
 from optsched.heuristics.running.run import TIMING
 from optsched.measuring.printing import canonical
-from optsched.measuring.studies.choices import Choice, Source, groups_of, seeds_of
+from optsched.measuring.studies.choices import (
+    MEASURED,
+    AboveZero,
+    AtLeastZero,
+    Choice,
+    Rule,
+    Source,
+    Text,
+    groups_of,
+    seeds_of,
+    tables_of,
+)
 from optsched.measuring.studies.runs import Refused, not_noted, plan
-from optsched.measuring.studies.study_files import MEASURED, AboveZero, AtLeastZero, Rule, Text, tables_of
 from optsched.problems.base import TaskProblem
 from optsched.problems.parameters import resolve
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile

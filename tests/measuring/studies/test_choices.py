@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.core.errors import InputError, UsageError
+from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.heuristics.simulating import EveryRound
 from optsched.instances.library import NETWORK, library
 from optsched.measuring.studies import choices
-from optsched.measuring.studies.choices import Family, chosen, groups_of
+from optsched.measuring.studies.choices import MEASURED, Family, chosen, groups_of, listed, note_faults
 from optsched.measuring.studies.runs import plan
 
 
@@ -161,3 +161,17 @@ def test_the_optimum_of_each_round() -> None:
     report = optsched.gap(problem, EveryRound("solve", problem="lsap"))
     run = optsched.simulate(problem.instance, "solve", problem="lsap")
     assert report.objective == problem.evaluate(run.schedule)
+
+
+def test_tables_of_files() -> None:
+    """Tests that each wrong value or key of a table is reported with its place."""
+    faults: list[Fault] = []
+    given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
+    note_faults(given, MEASURED, "part[0].", faults)
+    shown = [str(fault) for fault in faults]
+    places = [line.partition(":")[0].removeprefix("part[0].") for line in shown]
+    assert places == ["seeds", "heuristic[1]", "family[0]", "problme"]
+    assert shown[0].endswith('expected how many, a list of seeds, or a text such as "0-29", got true')
+    assert shown[2].endswith("or a list of them, got a table")
+    assert shown[3].endswith('did you mean "problem"?')
+    assert (listed("a"), listed(["a"])) == (["a"], ["a"])
