@@ -158,3 +158,17 @@ def test_schedules_and_placements_are_not_judged_by_each_other() -> None:
     assert matrix["joss-t", "lsap"].reason == "no-placement"
     assert matrix["dl", "lsap"].ran_in == "lsap"
     assert {posed.name for posed in posable(load("examples/order-of-jobs"))} == {"lsap", "latency"}
+
+
+def test_bug_a_policy_of_ones_own_ended_the_matrix_where_no_slot_is_offered() -> None:
+    """Tests that a user's policy is not run in a problem without slots: its placement is carried over to it."""
+
+    class First:
+        def offer(self, offer: Any, view: Any) -> Any:
+            return view.pending_of(offer.kind)[:1]
+
+    both = [problem("lsap", INSTANCE), problem("latency", INSTANCE)]
+    cells = gap_matrix(both, {"first": (First, {})}).cells
+    assert [cell.ran_in for cell in cells.values()] == ["lsap", "lsap"]
+    with pytest.raises(UsageError, match="first serves none of latency"):
+        gap_matrix(both[1:], {"first": (First, {})})

@@ -292,7 +292,9 @@ class Heuristic:
 
     def serves(self, problem: TaskProblem[Any]) -> bool:
         """Whether it can place tasks in `problem`; a user's own may serve a class that no record names."""
-        return (self.parameters is None or self.decides_in(problem.name)) and not self.faults(problem)
+        offers = not self.online or problem.decided is not Placement or problem.offered
+        own = self.parameters is None and offers
+        return bool(own or self.decides_in(problem.name)) and not self.faults(problem)
 
     def applies(self, problem: TaskProblem[Any]) -> bool:
         """Whether it can run in `problem` as it is posed, if necessary in rounds."""

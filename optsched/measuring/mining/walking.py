@@ -27,7 +27,7 @@ from optsched.heuristics import run
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import FAMILIES, generate
 from optsched.measuring.gaps import GapReport, Reference, gap_of
-from optsched.measuring.mining.documents import Changes, Document, numbered_anew, size, smaller
+from optsched.measuring.mining.documents import Changes, Document, numbered_anew, size, smaller, without
 from optsched.measuring.studies.choices import Choice
 from optsched.measuring.studies.limits import GapLimit, frames_of, reason
 from optsched.problems import problem_class
@@ -323,11 +323,18 @@ class Starts:
         return [*kinds, ("hard", [seed, 1])] if self.hard else kinds
 
     def draw(self, rng: np.random.Generator, kind: str = "usual") -> Document:
-        """The document of a new instance."""
+        """The document of a new instance; unless parameters were given, no table has too many records."""
         if kind == "hard":
             shapes = self.hard[rng.integers(len(self.hard))]
             name, tight = shapes[rng.integers(len(shapes))]
             return _document(name, generate(name, int(rng.integers(2**31)), **tight))
+        document = self._usual(rng)
+        for table, most in () if self.fixed else self.most.items():
+            while len(document[table]) > most:
+                document = without(document, table, int(rng.integers(len(document[table]))))
+        return document
+
+    def _usual(self, rng: np.random.Generator) -> Document:
         values = {**self.sizes, **self.fixed}
         drawn = dict(values)
         for name, given in values.items():
