@@ -161,8 +161,8 @@ def simulate(
             engine.tell_share = progress
             unfinished = engine.run()
     except HeuristicFailed as failed:
-        of_service = str(failed).startswith("the service")
-        start = f'under policy "{name}":' if of_service else f'policy "{name}"'
+        of_another = str(failed).startswith(("the service", "heuristic"))
+        start = f'under policy "{name}":' if of_another else f'policy "{name}"'
         raise HeuristicFailed(*(f"{start} {line}" for line in failed.lines)) from failed.__cause__
     return replace(Simulation.of(engine, name, values, seed, unfinished), drawn=drawn())
 
