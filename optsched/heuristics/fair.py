@@ -255,7 +255,7 @@ class DelayPolicy(JobPolicy):
         if offer.kind != KINDS[MAP]:
             return self.drawn(self.waiting(job, offer.kind, view))
         patience = self._patience(job)
-        if patience or job in self.maps.at(NODE, offer.node):  # otherwise no draw finds anything
+        if patience or job in self.maps.at(NODE, offer.node, view):  # otherwise no draw finds anything
             for level in range(patience + 1):
                 task = self.maps.draw(level, offer.node, view, self._rng, job)
                 if task is not None:
@@ -432,9 +432,8 @@ class CapacityPolicy(JobPolicy):
 
     def _map(self, turns: list[Turn], node: int, view: View) -> int | None:
         """The map of these jobs that is nearest to its data; if several are as near, that of the first job."""
-        rack = int(view.cluster.rack[node])
-        for level, place in ((NODE, node), (RACK, rack), (ANYWHERE, 0)):
-            held = self.maps.at(level, place) if place >= 0 else ()
+        for level in (NODE, RACK, ANYWHERE):
+            held = self.maps.at(level, node, view)
             for _, job in turns:
                 task = self.maps.draw(level, node, view, self._rng, job) if job in held else None
                 if task is not None:

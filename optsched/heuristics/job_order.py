@@ -50,9 +50,9 @@ class WaitingMaps:
                     if not again or task not in held:
                         held.append(task)
 
-    def at(self, level: int, place: int) -> dict[int, list[int]]:
-        """The maps on a node or in a rack by job, including started ones; anywhere is place 0."""
-        return self._held[level][place]
+    def at(self, level: int, node: int, view: View) -> dict[int, list[int]]:
+        """The maps with data on a node, in its rack, or all maps, by job, including started ones."""
+        return self._held[level][(node, int(view.cluster.rack[node]), 0)[level]]
 
     def draw(
         self, level: int, node: int, view: View, rng: np.random.Generator, job: int = 0, first: bool = False
@@ -61,8 +61,7 @@ class WaitingMaps:
 
         It is removed from where it is drawn: the caller starts it. With `first` it is the map with the least number.
         """
-        place = (node, int(view.cluster.rack[node]), 0)[level]
-        held = self.at(level, place) if place >= 0 else {}
+        held = self.at(level, node, view)
         tasks = held.get(job, [])
         while tasks:
             position = tasks.index(min(tasks)) if first else int(rng.integers(len(tasks)))

@@ -293,7 +293,7 @@ def test_maps_that_wait_are_found_once_at_each_place(seed: int) -> None:
     for level, place in ((level, node) for level in range(3) for node in range(len(view.cluster))):
         if level == 1 and view.cluster.rack[place] < 0:
             continue
-        held = maps.at(level, (place, int(view.cluster.rack[place]), 0)[level])
+        held = maps.at(level, place, view)
         found = [task for task in held.get(0, []) if view.status[task] == PENDING]
         there = view.workload.replicas
         near = [place in there[task] for task in view.pending.tolist()]
@@ -357,4 +357,4 @@ def test_a_map_that_waits_again_is_added_where_it_is_not() -> None:
     first, other = view.pending[:2].tolist()
     maps.add(np.array([first]), view)
     maps.add(np.array([other, first]), view, again=True)
-    assert sorted(maps.at(2, 0)[0]) == sorted([first, other])
+    assert sorted(maps.at(2, 0, view)[0]) == sorted([first, other])

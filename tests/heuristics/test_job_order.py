@@ -33,7 +33,7 @@ def test_maps_by_where_their_data_are() -> None:
     assert drawn(view, ANYWHERE, 2) == {0, 1, 2, 3}
     maps = WaitingMaps()
     maps.add(view.pending, view)
-    assert maps.at(RACK, 0) == {0: [0, 1]}, "once, though both nodes of the rack hold a block"
+    assert maps.at(RACK, 0, view) == {0: [0, 1]}, "once, though both nodes of the rack hold a block"
     nothing = first_view(posed([0], [0], [1.0], replicas=[[0]]))
     assert drawn(nothing, NODE, 1) == drawn(nothing, RACK, 2) == {None}
 
