@@ -103,17 +103,15 @@ def _befores(case: Case) -> Iterator[tuple[Any, ...]]:
 class Program:
     """One program of a problem: a model of one kind, without a limit or at one, built when it is needed.
 
-    The builder gets the `options`, by default the limit.
+    The builder gets the limit and other `options`.
     """
 
-    def __init__(
-        self, record: Record, case: Case, kind: str, limit: Any = None, options: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, record: Record, case: Case, kind: str, limit: Any = None, **options: Any) -> None:
         from optsched.models.export import about
 
         self.record, self.case, self.kind, self.limit = record, case, kind, limit
         self.module: Any = imported(str(record.models))
-        self.options = ({} if limit is None else {"limit": limit}) if options is None else options
+        self.options = options if limit is None else {"limit": limit, **options}
         self.where = ", ".join([case.name, kind, *(f"{key}={value}" for key, value in self.options.items())])
         self.meaning = about(case.problem, limit is not None)
         #: The component that is its objective, and its true optimum.
@@ -159,7 +157,7 @@ class Program:
         value = problem.objective(decision)
         if self.limit is not None:
             sign, worth = problem.minimised((1, 1))[1 - self.component], value[1 - self.component]
-            expect(sign * worth <= sign * self.options["limit"], where, f"decodes into {worth}, past the limit")
+            expect(sign * worth <= sign * self.limit, where, f"decodes into {worth}, past the limit")
         return value[self.component]
 
 
@@ -175,20 +173,13 @@ def programs(record: Record, case: Case) -> Iterator[Program]:
         build = getattr(imported(str(record.models)), kind)
         pairs = kind == "build_pyomo" and "per_pair" in inspect.signature(build).parameters
         for limit, way in itertools.product(limits, [{}, {"per_pair": True}] if pairs else [{}]):
-            given = {} if limit is None else {"limit": limit_of(record, limit)}
-            program = Program(record, case, kind, limit, {**given, **way})
+            program = Program(record, case, kind, limit, **way)
             try:
                 assert program.model is not None
             except UsageError as error:  # an obvious reason makes everything infeasible
                 expect(program.truth is None, program.where, f"is refused: {error}")
             else:
                 yield program
-
-
-def limit_of(record: Record, value: Any) -> Any:
-    """A limit in the form that the models of a problem take."""
-    assert record.limit is not None
-    return int(value) if record.limit.denominator == 1 else value
 
 
 def agrees(value: float | Fraction, truth: Any) -> bool:
@@ -321,7 +312,7 @@ def check_starts(record: Record, seeds: Sequence[int]) -> None:
         for decision in held[1:2] or held:  # the second best: the rest, left to the solver, would become the best
             limits: list[Any] = [None]
             if record.limit is not None:
-                limits.append(limit_of(record, case.problem.objective(decision)[record.limit.component]))
+                limits.append(case.problem.objective(decision)[record.limit.component])
             for kind, limit in itertools.product(KINDS, limits):
                 program = Program(record, case, kind, limit)
                 if limit is None:

@@ -20,7 +20,7 @@ from optsched.core.registry import records
 from optsched.models.export import about
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.testing.contract import Case, cases, columns
-from optsched.testing.programs import agrees, limit_of
+from optsched.testing.programs import agrees
 
 #: How each model is built.
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -185,7 +185,7 @@ def tried(name: str, way: str, seeds: tuple[int, ...], numbers: int) -> Iterator
         limits: list[dict[str, Any]] = [{}] if known else []
         if record.limit is not None and known:
             reached = sorted({value[record.limit.component] for value, _ in known})
-            limits += [{"limit": limit_of(record, signs[record.limit.component] * reached[len(reached) // 2])}]
+            limits += [{"limit": signs[record.limit.component] * reached[len(reached) // 2]}]
         for options in limits:
             component = case.problem.components.index(about(case.problem, bool(options)).component)
             for asked in [asked for _ in range(numbers) for asked in constraints(case, way, rng)]:
