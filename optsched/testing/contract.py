@@ -65,6 +65,11 @@ class Case:
         return dict(sorted(found.items()))
 
     @property
+    def feasible(self) -> Iterator[Decision]:
+        """Every feasible decision."""
+        return itertools.chain.from_iterable(self._feasible.values())
+
+    @property
     def decisions(self) -> dict[Value, Decision]:
         """The value of every feasible decision in comparable form (`minimised`), best first, each with a decision."""
         return {value: held[0] for value, held in self._feasible.items()}
