@@ -264,8 +264,8 @@ def decoder(
 ) -> Callable[[Any, Posed], Decided]:
     """Make the `decode` of a module from two functions that read its Pyomo and its PuLP model.
 
-    `started` expresses a decision in the Pyomo model, as for `starter`. With it, `decode` checks the decision against
-    what the user added to that model.
+    `started` expresses a decision in a model of either kind, as for `starter`. With it, `decode` checks the decision
+    against what the user added to the model.
     """
 
     def decode(model: Any, problem: Posed) -> Decided:
@@ -441,7 +441,11 @@ class Translation(NamedTuple, Generic[Posed]):
 
 def said_by(kind: type[Posed], compact: Way, literal: Way) -> Translation[Posed]:
     """Make the `decode` and `start_values` of a module from the ways of its Pyomo and its PuLP model."""
+
+    def started(model: Any, problem: Posed, decision: Any) -> Entries:
+        return (literal if isinstance(model, pulp.LpProblem) else compact).started(model, problem, decision)
+
     return Translation(
-        decode=decoder(kind, compact.decode, literal.decode, compact.started),
+        decode=decoder(kind, compact.decode, literal.decode, started),
         start_values=starter(kind, compact.started, literal.started),
     )

@@ -28,6 +28,8 @@ TOLERANCE = 1e-5
 #: The ids that a variable counts together, from a model, the name of a component and an index.
 Shared = Callable[[Any, str, tuple[Any, ...]], Sequence[str]]
 
+_UNKEPT = "the decision does not keep what was added to the model"
+_LOOSE = "The model may set a variable, such as a makespan, higher than tasks make it: constrain where tasks are"
 _MEND = "build the model with per_pair=True, which has a variable for each task and node"
 
 
@@ -150,10 +152,14 @@ def refuse_unkept(model: Any, decided: Callable[[Any], Iterable[tuple[Any, float
         raise UsageError(
             f"{stale.name} does not hold for the values that the model has: solve it again, then decode it"
         )
-    if built is None or built.per_pair or isinstance(model, pulp.LpProblem):
+    if built is None:
         return
-    changed = _added_rows(model, built) or _tightened(model, built) or _objective(model) is not built.objective
-    if not changed:
+    changed = _added_rows(model, built) or _tightened(model, built)
+    if isinstance(model, pulp.LpProblem):
+        if changed:
+            _refuse_unkept_literal(model, built, list(decided(model)))
+        return
+    if not changed and _objective(model) is built.objective:
         return
     values = list(decided(model))
     if (values or not built.pruned) and all(_close(variable.value, value) for variable, value in values):
@@ -253,9 +259,22 @@ def _refuse_unkept(copy: Any, built: Made, decided: Callable[[Any], Iterable[tup
             wrong = f"the model's objective is {found:g}, and {outcome.objective:g} there"
     if wrong is not None:
         raise UsageError(
-            f"the decision does not keep what was added to the model: {wrong}. This model counts tasks without naming "
-            f"their nodes; {_MEND}"
+            f"{_UNKEPT}: {wrong}. "
+            + (_LOOSE if built.per_pair else f"This model counts tasks without naming their nodes; {_MEND}")
         )
+
+
+def _refuse_unkept_literal(model: Any, built: Made, values: Sequence[tuple[Any, float]]) -> None:
+    """Refuse a decision, as values of variables of a PuLP model, if an added row or bound does not hold for it."""
+    held = [variable.varValue for variable, _ in values]
+    for variable, value in values:
+        variable.varValue = value
+    broken = [row.name for row in _added_rows(model, built) if not _holds(row)]
+    broken += [f"a bound of {variable.name}" for variable, _ in values if not variable.valid(TOLERANCE)]
+    for (variable, _), value in zip(values, held, strict=True):
+        variable.varValue = value
+    if broken:
+        raise UsageError(f"{_UNKEPT}: {broken[0]} does not hold there. {_LOOSE}")
 
 
 def _broken(row: Any) -> bool:

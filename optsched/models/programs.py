@@ -32,7 +32,7 @@ from optsched.models.base import (
     refuse_too_large,
     said_by,
 )
-from optsched.models.own_rows import TOLERANCE, is_per_pair, remember
+from optsched.models.own_rows import is_per_pair, remember
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.problems.counted_places import CountedPlaces
 from optsched.problems.programs import Family, Label, Program
@@ -291,20 +291,7 @@ def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:
 
 
 def _decoded_literal(model: Any, problem: Any) -> Any:
-    """Decode like `_decoded`; UsageError if an added row or bound does not hold for the decision."""
-    variables = model.variables_of
-    decision, held = _decoded(problem, model.program, variables), [variable.varValue for variable in variables]
-    for variable, value in _started(problem, model.program, variables, decision):
-        variable.varValue = value
-    rows = [row for row in model.constraints() if not row.valid(TOLERANCE)]
-    broken = [*rows, *(variable for variable in variables if not variable.valid(TOLERANCE))]
-    for variable, value in zip(variables, held, strict=True):
-        variable.varValue = value
-    if broken:
-        raise UsageError(
-            f"the decision does not keep what was added to the model: {broken[0].name} does not hold there"
-        )
-    return decision
+    return _decoded(problem, model.program, model.variables_of)
 
 
 def _started(problem: Any, program: Program, variables: list[Any], decision: Any) -> Entries:

@@ -158,17 +158,19 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
         np.add.at(total, of, bundle.send)
     cost = priced(place, ((problem.map_units + total[:, None]) / grid).tolist())
     cost += priced(host, ((bundle.settled / grid).tolist() for bundle, _ in bundles.values()))
-    for name, hosts, (bundle, of) in zip(bundle_names, host, bundles.values(), strict=True):
+    products: dict[tuple[str, str, str], Any] = {}
+    for name, hosts, (task, (bundle, of)) in zip(bundle_names, host, bundles.items(), strict=True):
         for row, amount in zip(of.tolist(), (bundle.send / grid).tolist(), strict=True):
             if not amount:
                 continue
-            for d, at_map, at_bundle in zip(center_names, place[row], hosts, strict=True):
+            for d, center, at_map, at_bundle in zip(center_names, centers, place[row], hosts, strict=True):
                 label = f"{map_names[row]}.{name}.{d}"
-                both = model.add_variable(f"both.{label}", 0, 1)
+                both = products[maps[row], task, center] = model.add_variable(f"both.{label}", 0, 1)
                 cost.append((both, -amount))
                 model.addConstraint(both - at_map <= 0, f"product-map.{label}")
                 model.addConstraint(both - at_bundle <= 0, f"product-reduces.{label}")
     model.setObjective(linear(cost))
+    model.both = products
     for word, names, table in (("placed", map_names, place), ("hosted", bundle_names, host)):
         for name, arcs in zip(names, table, strict=True):
             model.addConstraint(pulp.lpSum(arcs) == 1, f"{word}.{name}")
@@ -204,7 +206,12 @@ def _centers(problem: Traffic, placement: Placement) -> dict[str, str]:
 
 
 def _started_literal(model: Any, problem: Traffic, placement: Placement) -> Entries:
-    return binaries({**model.place, **model.host}, _centers(problem, placement))
+    at = _centers(problem, placement)
+    yield from binaries({**model.place, **model.host}, at)
+    yield from (
+        (variable, int(at.get(task) == at.get(bundle) == center))
+        for (task, bundle, center), variable in model.both.items()
+    )
 
 
 decode, start_values = said_by(

@@ -42,7 +42,7 @@ two nodes and M_fi the sum over maps of the largest of them, which is valid.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,10 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.core.errors import UsageError
+from optsched.core.placement import NONE, Placement
 from optsched.models.base import (
     MAX_VARIABLES,
+    Entries,
     ModelSize,
     Way,
     binaries,
@@ -226,8 +228,19 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
             fetched = linear([(variable, cost / grid) for variable, cost in moved if cost])
             model.addConstraint(w[f, i] >= fetched - most * (1 - y[f, i]), f"shuffle.{name}.{node_names[i]}")
     model.x = {(maps[j], nodes[p]): variable for (j, p), variable in x.items()}
-    model.y = {(reduces[f], nodes[i]): variable for (f, i), variable in y.items()}
+    model.y, model.w = ({(reduces[f], nodes[i]): one for (f, i), one in table.items()} for table in (y, w))
     return model
+
+
+def _started_literal(model: Any, problem: Transmission, placement: Placement) -> Entries:
+    host, on = host_of(problem, placement), problem.nodes_of(placement)
+    yield from binaries({**model.x, **model.y}, host)
+    reduces, fetched = problem.task_ids[problem.reduces].tolist(), Counter[tuple[str, str]]()
+    for (j, f), units in problem.units_between().items():
+        sender, receiver = on[problem.maps[j]], on[problem.reduces[f]]
+        if NONE not in (sender, receiver):
+            fetched[reduces[f], host[reduces[f]]] += int(units[sender, receiver])
+    yield from ((variable, fetched[pair] / problem.grid) for pair, variable in model.w.items())
 
 
 decode, start_values = said_by(
@@ -235,6 +248,6 @@ decode, start_values = said_by(
     program_of(lambda model, problem: problem.in_form(model.form)),
     Way(
         lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
-        lambda model, problem, placement: binaries({**model.x, **model.y}, host_of(problem, placement)),
+        _started_literal,
     ),
 )

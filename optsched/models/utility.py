@@ -200,6 +200,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
         used = (one * count for pair in zip(counts, shares, strict=True) for count, one in priced(*pair))
         model.setObjective(pulp.lpSum(used))
     model.maps, model.reduces = (by_ids(jobs, nodes, hosts) for hosts in counts)
+    model.lowest = lowest
     return model
 
 
@@ -254,6 +255,7 @@ def _decode_literal(model: Any, problem: Utility) -> Placement:
 def _started_literal(model: Any, problem: Utility, placement: Placement) -> Entries:
     for variables, counts in zip((model.maps, model.reduces), problem.allocated(placement), strict=True):
         yield from zip(variables.values(), counts.ravel().tolist(), strict=True)
+    yield model.lowest, float(problem.objective(placement)[0])
 
 
 decode, start_values = said_by(Utility, PROGRAM, Way(_decode_literal, _started_literal))

@@ -27,10 +27,13 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.core.errors import UsageError
+from optsched.core.placement import Placement
 from optsched.core.results import Number
 from optsched.models.base import (
     MAX_VARIABLES,
+    Entries,
     ModelSize,
+    Way,
     grouped,
     ids,
     linear,
@@ -143,9 +146,22 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
             model.addConstraint(spent <= most[group], f"limit.{name}")
         else:
             model.addConstraint(spent - size * worst <= 0, f"mean.{name}")
+    model.worst = worst
     if worst is not None:
         model.setObjective(worst + 0)
     return model
 
 
-decode, start_values = said_by(WorstGroup, PLACES, SQUARE)
+def _with_worst(way: Way, word: str) -> Way:
+    """A way whose decisions also settle the worst mean, a variable of the first model."""
+
+    def started(model: Any, problem: WorstGroup, placement: Placement) -> Entries:
+        yield from way.started(model, problem, placement)
+        worst = getattr(model, word, None)
+        if worst is not None and not problem.violations(placement):
+            yield worst, float(problem.objective(placement)[0])
+
+    return Way(way.decode, started)
+
+
+decode, start_values = said_by(WorstGroup, _with_worst(PLACES, "worst_mean"), _with_worst(SQUARE, "worst"))

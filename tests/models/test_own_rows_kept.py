@@ -6,6 +6,7 @@ Random constraints are added to each model as a user would write them, and enume
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +18,9 @@ import pytest
 from optsched import Termination, UsageError, models
 from optsched.core.placement import NetworkFlow
 from optsched.core.registry import records
+from optsched.core.results import Sense
 from optsched.models.export import about
+from optsched.problems.base import GRID
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.testing.contract import Case, cases, columns
 from optsched.testing.programs import agrees
@@ -203,6 +206,39 @@ def tried(name: str, way: str, seeds: tuple[int, ...], numbers: int) -> Iterator
                     continue
                 add(model, rows, asked)
                 yield outcome_of(case, way, model, asked, options, truth)
+
+
+#: The variable of a model that is no better than the first component, and how many of its units are one of that.
+VALUES = {
+    ("latency", "compact"): ("makespan", 1),
+    ("latency", "literal"): ("makespan", 1),
+    ("utility", "compact"): ("lowest", GRID),
+    ("utility", "literal"): ("lowest", 1),
+    ("worst-group", "compact"): ("worst_mean", 1),
+    ("worst-group", "literal"): ("worst", 1),
+}
+
+
+@pytest.mark.parametrize(("name", "way"), [*VALUES, *((name, "per pair") for name, way in VALUES if way == "compact")])
+def test_bug_a_worse_value_held_for_the_model_alone(name: str, way: str) -> None:
+    """Tests that a row which asks for a worse value is kept or refused, though a variable alone may have the value."""
+    module, (builder, chosen), found = models.module(name), WAYS[way], Counter[bool]()
+    word, units = VALUES[name, "literal" if way == "literal" else "compact"]
+    for case in cases(records()[name], range(2, 6)):
+        worst = case.problem.components[0].sense is Sense.MAX
+        for value in sorted({worth[0] for worth in case.judged.values()}, reverse=worst)[1:3]:
+            model, asked = getattr(module, builder)(case.problem, **chosen), float(value * units)
+            add(model, [getattr(model, word)], Asked((), *((-math.inf, asked) if worst else (asked, math.inf))))
+            assert (solve_pulp if way == "literal" else solve_pyomo)(model, "exact").objective is not None
+            with suppress(UsageError):
+                decided = case.problem.evaluate(module.decode(model, case.problem))[0]
+                found[decided <= value if worst else decided >= value] += 1
+                continue
+            with pytest.raises(UsageError, match="does not keep what was added to the model"):
+                module.decode(model, case.problem)
+            found[True] += 1
+    assert found[True] > 4
+    assert not found[False]
 
 
 @pytest.mark.parametrize(
