@@ -27,7 +27,7 @@ from optsched.core.results import (
     Value,
     value_text,
 )
-from optsched.problems import AnyProblem, Problem
+from optsched.problems import AnyProblem
 from optsched.problems.base import stated
 from optsched.problems.foreign import is_shipped, path_of
 from optsched.problems.programs import Programmed
@@ -278,16 +278,11 @@ class _SolutionChecks(Checks):
             self.check("objective", value == solution.objective, f"the {noun}'s value is {value_text(value)}")
 
     def programs(self) -> None:
-        """Whether the programs of another package's class agree with its definition near the decision.
-
-        If the class decides no placements, only the decision itself can be compared: then its proofs are claims.
-        """
+        """Whether the programs of another package's class agree with its definition near the decision."""
         problem, bound = self.problem, self.solution.bound
         proved = any("before" in certificate.data for certificate in self.solution.certificates)
         if self.worth is None or not proved or not isinstance(problem, Programmed) or is_shipped(problem):
             return
-        if not isinstance(problem, Problem):
-            self.add(Claim(NOTHING, f"the program of {type(problem).__name__} is compared with one {self.noun} only"))
         try:
             programs.check_programs(problem, self.solution.decision, bound)
         except CertificateInvalid as error:

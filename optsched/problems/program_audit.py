@@ -12,14 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.instance import Ints
-from optsched.core.placement import NONE
+from optsched.core.instance import LARGEST, Ints
+from optsched.core.network import negative_cycle
+from optsched.core.placement import NONE, NetworkFlow, Placement, Schedule
 from optsched.core.results import Number
 from optsched.problems.base import Problem, exact, exact_product, in_ids
 from optsched.problems.programs import Limited, Program, limit_unit
+from optsched.problems.schedules import ScheduleProblem, as_early
 
-#: Up to this many placements of a problem are all tried; otherwise this many are drawn.
+#: Up to this many placements of a problem are all tried; otherwise this many decisions are drawn.
 _ALL, _DRAWN = 4_000, 1_000
+
+#: The same for schedules, whose programs have thousands of variables, and for flows.
+_DRAWN_OTHERS = 200
 
 
 class Audit:
@@ -117,39 +122,76 @@ def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any],
 
 
 def samples(problem: Any, around: Any = None) -> Iterator[Any]:
-    """Placements for checking a program: all of a small problem, else those on a walk through a large one.
+    """Decisions for checking a program: all placements of a small problem, else those on a walk.
 
-    Each step of the walk moves a task, swaps two, or rotates three. It is taken if the placement violates no more and
-    costs no more, by the problem's own definition. So a walk from an "optimum" finds what is better nearby, which a
-    wrong program lacks. The walk is the same each time. Some of its placements are infeasible.
+    A step of the walk takes one to three tasks, and moves one of them or has them change places; or sends flow round a
+    cycle. It is taken if the decision violates no more and costs no more, by the problem's own definition. So a walk
+    from an "optimum" finds what is better nearby, which a wrong program lacks. The walk is the same each time. Some of
+    its decisions are infeasible.
 
     Parameters
     ----------
     around
-        The placement where the walk begins; None: no task is placed.
+        The decision where the walk begins; None: no task is placed. A walk through flows needs one.
     """
-    if not isinstance(problem, Problem):  # no walk is known through flows and schedules
-        yield from () if around is None else (around,)
+    if isinstance(problem, Problem):
+        tasks, nodes = len(problem.tasks), len(problem.instance.cluster)
+        if (nodes + 1) ** tasks <= _ALL:
+            yield from map(problem.placement, itertools.product(range(NONE, nodes), repeat=tasks))
+            return
+    steps: dict[Any, Any] = {Placement: _placement_nearby, Schedule: _schedule_nearby, NetworkFlow: _flow_nearby}
+    if around is None and problem.decided is NetworkFlow:
         return
-    tasks, nodes = len(problem.tasks), len(problem.instance.cluster)
-    if (nodes + 1) ** tasks <= _ALL:
-        yield from map(problem.placement, itertools.product(range(NONE, nodes), repeat=tasks))
-        return
+    held = problem.decided.empty(len(problem.instance.workload)) if around is None else around
 
-    def rank(placement: Any) -> tuple[Any, ...]:
-        if violations := problem.violations(placement):
+    def rank(decision: Any) -> tuple[Any, ...]:
+        if violations := problem.violations(decision):
             return True, sum(abs(entry.amount) for entry in violations)
-        return False, *problem.minimised(problem.evaluate(placement))
+        return False, *problem.minimised(problem.evaluate(decision))
 
-    rng = np.random.default_rng(0)
-    held = problem.placement(np.full(tasks, NONE)) if around is None else around
-    least = rank(held)
+    rng, least = np.random.default_rng(0), rank(held)
     yield held
-    for _ in range(_DRAWN):
-        chosen = problem.nodes_of(held).copy()
-        moved = rng.choice(tasks, min(tasks, int(rng.integers(1, 4))), replace=False)
-        chosen[moved] = np.roll(chosen[moved], 1) if len(moved) > 1 else rng.integers(NONE, nodes)
-        drawn = problem.placement(chosen)
+    for _ in range(_DRAWN if isinstance(problem, Problem) else _DRAWN_OTHERS):
+        drawn = steps[problem.decided](problem, held, rng)
         yield drawn
         if (found := rank(drawn)) <= least:
             held, least = drawn, found
+
+
+def _placement_nearby(problem: Problem, placement: Placement, rng: np.random.Generator) -> Placement:
+    """The placement with a task moved, or with two or three tasks on each other's nodes."""
+    chosen = problem.nodes_of(placement).copy()
+    moved = _some(len(problem.tasks), rng)
+    chosen[moved] = np.roll(chosen[moved], 1) if len(moved) > 1 else rng.integers(NONE, len(problem.instance.cluster))
+    return problem.placement(chosen)
+
+
+def _schedule_nearby(problem: ScheduleProblem, schedule: Schedule, rng: np.random.Generator) -> Schedule:
+    """The schedule with a task elsewhere, or two or three in each other's place; all as early as possible."""
+    nodes, starts = schedule.nodes[problem.tasks].copy(), schedule.starts[problem.tasks].copy()
+    moved = _some(len(problem.tasks), rng)
+    if len(moved) > 1:
+        nodes[moved], starts[moved] = np.roll(nodes[moved], 1), np.roll(starts[moved], 1)
+    elif len(moved):
+        nodes[moved], starts[moved] = rng.integers(NONE, len(problem.instance.cluster)), rng.choice(starts)
+    return as_early(problem, problem.schedule(nodes, starts))
+
+
+def _flow_nearby(problem: Any, flow: NetworkFlow, rng: np.random.Generator) -> NetworkFlow:
+    """The flow with units added round a drawn cycle of arcs with room; the same flow if there is none."""
+    network, units = problem.instance, flow.units.copy()
+    onwards, back = np.flatnonzero(units < network.capacity), np.flatnonzero(units > network.lower)
+    arc, sign = np.concatenate([onwards, back]), np.repeat([1, -1], [len(onwards), len(back)])
+    room = np.concatenate([network.capacity[onwards] - units[onwards], units[back] - network.lower[back]])
+    start = np.concatenate([network.tail[onwards], network.head[back]])
+    end = np.concatenate([network.head[onwards], network.tail[back]])
+    cycle = negative_cycle(start, end, rng.integers(-_DRAWN, _DRAWN, len(arc)), len(network))
+    if cycle:
+        most = int(room[cycle].min())
+        np.add.at(units, arc[cycle], sign[cycle] * (most if most <= LARGEST and rng.integers(2) else 1))
+    return NetworkFlow(units)
+
+
+def _some(tasks: int, rng: np.random.Generator) -> Ints:
+    """One to three drawn tasks."""
+    return rng.choice(tasks, min(tasks, int(rng.integers(1, 4))), replace=False)

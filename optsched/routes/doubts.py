@@ -14,11 +14,10 @@ from itertools import islice
 
 from optsched.certificates import Enumerated, Verdict, certify
 from optsched.core.errors import InputError, OutOfTime, TooLarge, UsageError
-from optsched.core.placement import Placement
 from optsched.core.problem_record import imported
 from optsched.core.registry import record_of
 from optsched.core.results import Decision, Frontier, Solution, Value
-from optsched.problems import AnyProblem, Problem
+from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem, expect_problem
 from optsched.problems.program_audit import samples
 
@@ -123,7 +122,7 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
     Returns
     -------
     dict
-        From some heuristics, a greedy packing, and a walk from the best of them (`samples`). For a network: any flow.
+        From some heuristics, a greedy packing, or for a network any flow; and a walk from the best of them (`samples`).
         Empty if the problem is too large for that, or nothing was found.
 
     Examples
@@ -134,7 +133,8 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
     >>> {name: held.nodes.tolist() for name, held in quick_decisions(problem).items()}
     {'flow-based': [1], 'labl': [1], 'local search': [1]}
     """
-    if isinstance(problem, TaskProblem) and len(problem.tasks) > _MOST_TASKS:
+    size = len(problem.tasks) if isinstance(problem, TaskProblem) else problem.instance.arcs
+    if isinstance(problem, TaskProblem) and size > _MOST_TASKS:
         return {}
 
     def worth(decision: Decision) -> Value:
@@ -142,30 +142,32 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
 
     try:
         found = dict(_rivals(problem))
-        if not isinstance(problem, Problem):
-            return found
-        held = [entry for entry in (*found.values(), start) if isinstance(entry, Placement)]
-        held = [entry for entry in held if not problem.violations(entry)]
-        if held and len(problem.tasks):
-            best = min(held, key=worth)
-            walk = islice(samples(problem, best), _LOOKS_BY_TASKS // len(problem.tasks))
-            found["local search"] = min((best, *(entry for entry in walk if not problem.violations(entry))), key=worth)
+        held = [entry for entry in (*found.values(), start) if entry is not None and not problem.violations(entry)]
+        best = min(held, key=worth, default=None)
+        walk = islice(samples(problem, best), _LOOKS_BY_TASKS // max(1, size)) if size else ()
+        held = [*([] if best is None else [best]), *(entry for entry in walk if not problem.violations(entry))]
+        if size and held:
+            found["local search"] = min(held, key=worth)
     except OutOfTime:
         return {}
     return found
 
 
 def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
-    """The decisions of the quick heuristics and functions that the problem's record names, if they are feasible."""
-    for name in record_of(type(problem)).rivals:
+    """The decisions of the quick heuristics and functions that the problem's record names, if they are feasible.
+
+    A class whose record names none has those of the class from which it derives.
+    """
+    kinds = [kind for kind in type(problem).__mro__ if hasattr(kind, "name")]
+    for name in next(filter(None, (record_of(kind).rivals for kind in kinds)), ()):
         label, found = name.rpartition(":")[2].replace("_", " "), None
         if ":" in name:
             found = imported(name)(problem)
         else:
-            from optsched.heuristics import run
+            from optsched.heuristics import heuristic, run
 
             assert isinstance(problem, TaskProblem)
             with suppress(InputError):  # the instance lacks a field that the heuristic needs
-                found, label = run(problem, name).decision, name
+                found, label = run(problem, name).decision if heuristic(name).runs_in(problem.name) else None, name
         if found is not None and not problem.violations(found):
             yield label, found

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programmed import Gathering, posed
 
+from optsched.core.errors import ProblemFailed
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import Placement
-from optsched.problems import PROBLEMS, Problem
+from optsched.instances.generate import generate
+from optsched.problems import PROBLEMS, Makespan, MinCostFlow, Problem
 from optsched.problems.program_audit import fault_of, samples
 from optsched.problems.programs import Limited, Program, Programmed, limit_unit
 from optsched.routes import solve
@@ -116,6 +119,54 @@ def filled(problem: Gathering) -> Placement:
     """The tasks on the first slots, which is feasible if there are enough."""
     slots: Ints = np.repeat(np.arange(len(problem.idle)), problem.idle)
     return problem.placement(slots[: len(problem.tasks)])
+
+
+class Barred(MinCostFlow):
+    """Its program has no flow beyond the lower limit on the dearest arc that an optimum uses."""
+
+    def program(self, before: tuple[Any, ...] = ()) -> Program:
+        program, network = super().program(before), self.instance
+        used = solve(MinCostFlow(network)).decision.units > network.lower
+        upper = program.numbers.upper.copy()
+        arc = network.arc_ids[np.argmax(np.where(used, network.cost, -1))]
+        upper[[list(label) == ["extra", arc] for label in program.names]] = 0
+        return replace(program, numbers=replace(program.numbers, upper=upper))
+
+
+class Late(Makespan):
+    """Its program lacks the earlier half of all starts."""
+
+    def program(self, before: tuple[Any, ...] = ()) -> Program:
+        program = super().program(before)
+        start, upper = program.family("start"), program.numbers.upper.copy()
+        upper[start.start : (start.start + start.stop) // 2] = 0
+        return replace(program, numbers=replace(program.numbers, upper=upper))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("kind", "sizes"), [(Barred, {"nodes": 5, "arcs": 12}), (Late, {"nodes": 3, "tasks": 3, "reduces": 1})]
+)
+def test_bug_wrong_programs_of_flows_and_schedules_were_believed(
+    kind: type[Any], sizes: dict[str, int], seed: int
+) -> None:
+    """Tests that a wrong program is found, too, where not all decisions can be tried; INFEASIBLE is no way out."""
+    problem = kind(generate(kind.name, seed, **sizes))
+    with pytest.raises(ProblemFailed, match=r"does not have the feasible|disagree"):
+        solve(problem)
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("min-cost-flow", {"nodes": 6, "arcs": 15}), ("makespan", {"tasks": 5})])
+def test_walks_of_flows_and_schedules(name: str, sizes: dict[str, int]) -> None:
+    """Tests that walks from an optimum stay feasible mostly, never get better, and are the same each time."""
+    problem = PROBLEMS[name](generate(name, 1, **sizes))
+    best = solve(problem)
+    walk = list(samples(problem, best.decision))
+    assert walk == list(samples(problem, best.decision))
+    feasible = [problem.evaluate(decision) for decision in walk if not problem.violations(decision)]
+    assert len(feasible) > 50
+    assert min(feasible) == best.objective
+    assert any(decision != best.decision for decision in walk)
 
 
 def test_samples() -> None:

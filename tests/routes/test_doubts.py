@@ -125,8 +125,9 @@ def test_quick_decisions(name: str) -> None:
 def test_networks() -> None:
     """Tests that any flow contradicts INFEASIBLE, and that none is looked for where there is none, or too many arcs."""
     posed = small_problem("min-cost-flow", 0)
-    (flow,) = quick_decisions(posed).values()
+    flow, walked = quick_decisions(posed).values()
     assert not posed.violations(flow)
+    assert posed.evaluate(walked) <= posed.evaluate(flow)
     assert quick_decisions(MinCostFlow(FlowNetwork(["a", "b"], [0], [1], None, [1], None, [2, -2]))) == {}
     assert quick_decisions(MinCostFlow(FlowNetwork(["a", "b"], [], [], None, [], None, [2, -2]))) == {}
     large = MinCostFlow(FlowNetwork(["a", "b"], [0] * 2001, [1] * 2001, None, None, None, [2, -2]))
