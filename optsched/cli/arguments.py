@@ -10,9 +10,10 @@ import inspect
 import json
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
@@ -289,21 +290,16 @@ class Together:
 
     def parameters(self, name: str, hint: Any, default: Any) -> list[click.Parameter]:
         """The parameters of click: `theirs`, or by default those that the parameters of `make` declare."""
-        return list(self.theirs or _parameters(self.make))
+        return list(self.theirs) or [one for _, _, own in _declared(self.make) for one in own]
 
 
-def _declared(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Option | Argument | Together]]:
-    for parameter in inspect.signature(function, eval_str=True).parameters.values():
-        for declared in getattr(parameter.annotation, "__metadata__", ()):
-            yield parameter, declared
-
-
-def _parameters(function: Callable[..., Any]) -> list[click.Parameter]:
-    """The parameters of click that the parameters of a function declare."""
+@cache
+def _declared(function: Callable[..., Any]) -> list[tuple[str, Option | Argument | Together, list[click.Parameter]]]:
+    """What the parameters of a function declare: name, declaration, and parameters of click."""
     return [
-        one
-        for parameter, declared in _declared(function)
-        for one in declared.parameters(parameter.name, get_args(parameter.annotation)[0], parameter.default)
+        (name, one, one.parameters(name, get_args(parameter.annotation)[0], parameter.default))
+        for name, parameter in inspect.signature(function, eval_str=True).parameters.items()
+        for one in getattr(parameter.annotation, "__metadata__", ())
     ]
 
 
@@ -312,17 +308,19 @@ def command(function: Callable[..., Any], name: str | None = None) -> click.Comm
 
     The function's result is the exit code.
     """
-    together = {of.name: one for of, one in _declared(function) if isinstance(one, Together)}
+    declared = _declared(function)
+    together = {name: (one, own) for name, one, own in declared if isinstance(one, Together)}
 
     def called(**values: Any) -> Any:
         with ExitStack() as contexts:
-            for key, one in together.items():
-                made = one.make(**{each.name: values.pop(each.name) for each in one.parameters("", None, None)})
+            for key, (one, own) in together.items():
+                made = one.make(**{str(each.name): values.pop(str(each.name)) for each in own})
                 values[key] = contexts.enter_context(made) if one.within else made
             return function(**values)
 
     help_text = inspect.getdoc(function)
-    return click.Command(name or function.__name__, params=_parameters(function), callback=called, help=help_text)
+    params = [one for _, _, own in declared for one in own]
+    return click.Command(name or function.__name__, params=params, callback=called, help=help_text)
 
 
 #: Seconds for each reference and each run of a heuristic, if neither the command nor the profile says any.

@@ -70,7 +70,7 @@ def build_pyomo(problem: FairLsap, *, per_pair: bool = False) -> Any:
     [-1, 0]
     """
     model = counted_model(problem, per_pair)
-    model.fairness_cost = pyo.Expression(expr=model.objective.expr - model.locality_cost)
+    model.fairness_cost = pyo.Expression(expr=model.objective.expr - model.locality_cost, doc="what fairness costs")
     return model
 
 

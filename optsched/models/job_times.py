@@ -37,12 +37,18 @@ def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
     model, ends = schedules.compact(problem, per_pair)
     goals = problem.goals()
     since = ((problem.jobs.arrival - problem.now) / tick_of(problem)).tolist()
-    model.JOBS = pyo.Set(initialize=[name for goal in goals for name in goal.label])
-    model.weight = pyo.Param(model.JOBS, initialize={goal.label: float(goal.weight) for goal in goals})
-    model.arrival = pyo.Param(
-        model.JOBS, initialize={goal.label: arrival for goal, arrival in zip(goals, since, strict=True)}
+    model.JOBS = pyo.Set(
+        initialize=[name for goal in goals for name in goal.label], doc="jobs with something left to run"
     )
-    model.completion = pyo.Expression(model.JOBS, initialize=ends)
+    model.weight = pyo.Param(
+        model.JOBS, initialize={goal.label: float(goal.weight) for goal in goals}, doc="weight of the job"
+    )
+    model.arrival = pyo.Param(
+        model.JOBS,
+        initialize={goal.label: arrival for goal, arrival in zip(goals, since, strict=True)},
+        doc="ticks after the snapshot",
+    )
+    model.completion = pyo.Expression(model.JOBS, initialize=ends, doc="ticks until the job ends")
     return model
 
 

@@ -101,7 +101,7 @@ def build_pyomo(problem: Latency, limit: int | None = None, *, per_pair: bool = 
     posed = problem.apart() if per_pair else problem
     model = whole_pyomo(posed.program(before), problem.name, before)
     if before:
-        model.limit = pyo.Param(initialize=before[0])
+        model.limit = pyo.Param(initialize=before[0], doc="the latency that is allowed")
     _add_expressions(model, problem, per_pair)
     return model
 
@@ -121,13 +121,21 @@ def _add_expressions(model: Any, problem: Latency, per_pair: bool) -> None:
         for name, variable in model.remote_count.items():
             on[False, name].append(variable)
     if model.component("SERVERS") is None:
-        model.SERVERS = pyo.Set(initialize=[name for name in nodes if on[True, name] or on[False, name]])
+        model.SERVERS = pyo.Set(
+            initialize=[name for name in nodes if on[True, name] or on[False, name]], doc="servers that may run tasks"
+        )
     loads = dict(zip(nodes, problem.initial_load.tolist(), strict=True))
-    model.initial_load = pyo.Param(model.SERVERS, initialize={name: loads[name] for name in model.SERVERS})
-    model.local_on = pyo.Expression(model.SERVERS, rule=lambda model, name: pyo.quicksum(on[True, name]))
-    model.remote_on = pyo.Expression(model.SERVERS, rule=lambda model, name: pyo.quicksum(on[False, name]))
+    model.initial_load = pyo.Param(
+        model.SERVERS, initialize={name: loads[name] for name in model.SERVERS}, doc="load before"
+    )
+    model.local_on = pyo.Expression(
+        model.SERVERS, rule=lambda model, name: pyo.quicksum(on[True, name]), doc="its local tasks"
+    )
+    model.remote_on = pyo.Expression(
+        model.SERVERS, rule=lambda model, name: pyo.quicksum(on[False, name]), doc="its remote tasks"
+    )
     more = (problem.w_rem - problem.w_loc) * pyo.quicksum(model.remote_on.values())
-    model.work = pyo.Expression(expr=problem.w_loc * len(tasks) + more)
+    model.work = pyo.Expression(expr=problem.w_loc * len(tasks) + more, doc="all units of work")
 
 
 @of_problem(Latency)

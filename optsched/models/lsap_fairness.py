@@ -80,7 +80,9 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bo
         for name, steps in zip(problem.groups.ids, problem.steps, strict=True)
         for number, (step, _) in enumerate(steps, start=1)
     )
-    model.fairness_distance = pyo.Expression(expr=float(problem.distance_after(0)) + changes)
+    model.fairness_distance = pyo.Expression(
+        expr=float(problem.distance_after(0)) + changes, doc="distance from the fair shares"
+    )
     if limit is not None:
         model.objective.expr = model.fairness_distance
     return model

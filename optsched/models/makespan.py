@@ -34,7 +34,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 def build_pyomo(problem: Makespan, *, per_pair: bool = False) -> Any:
     """Build the compact model (parameters as in `ModelModule.build_pyomo`)."""
     model, ends = schedules.compact(problem, per_pair)
-    model.makespan = pyo.Expression(expr=ends[()])
+    model.makespan = pyo.Expression(expr=ends[()], doc="ticks until all tasks have ended")
     return model
 
 

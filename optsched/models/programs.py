@@ -79,7 +79,7 @@ def pyomo_of(program: Program, name: str, integral: bool = False) -> tuple[Any, 
         variable.setub(_limit(upper))
     for group in program.groups:
         members = dict(group.members)
-        index = _set(model, group.over, list(members), 1)
+        index = _set(model, group.over, list(members), 1, f"indices of {group.name}")
         model.add_component(group.name, pyo.Param(index, initialize=members, within=pyo.Any, doc="ids of the members"))
     if _needs_zero(program):
         model.add_component(_ZERO, pyo.Var(bounds=(0, 0), within=pyo.Integers, doc="0"))
@@ -117,7 +117,10 @@ def whole_pyomo(
     for family in program.variables:
         if family.cost:
             own = dict(zip(map(_index, family.labels), map(float, costs[program.family(family.name)]), strict=True))
-            model.add_component(family.cost, pyo.Param(model.component(family.over), initialize=own, within=pyo.Reals))
+            model.add_component(
+                family.cost,
+                pyo.Param(model.component(family.over), initialize=own, within=pyo.Reals, doc=f"cost of {family.name}"),
+            )
     sense = pyo.minimize if unit > 0 else pyo.maximize
     model.objective = pyo.Objective(expr=pyo.quicksum(_costs(program, costs, variables)), sense=sense)
     model.program, model.before = program, before
@@ -183,13 +186,17 @@ def _labels(model: Any, family: Family) -> tuple[Any, ...]:
     if list(family.labels) == [()]:
         return ()
     dimension = len(family.labels[0]) if family.labels else None
-    return (_set(model, family.over, list(map(_index, family.labels)), dimension),)
+    return (
+        _set(
+            model, family.over, list(map(_index, family.labels)), dimension, f"indices of {family.name}: {family.doc}"
+        ),
+    )
 
 
-def _set(model: Any, name: str, members: list[Any], dimension: int | None) -> Any:
+def _set(model: Any, name: str, members: list[Any], dimension: int | None, doc: str) -> Any:
     """The set of this name, which is made if it does not exist."""
     if model.component(name) is None:
-        model.add_component(name, pyo.Set(initialize=members, dimen=dimension))
+        model.add_component(name, pyo.Set(initialize=members, dimen=dimension, doc=doc))
     return model.component(name)
 
 
@@ -342,11 +349,13 @@ def counted_model(problem: Any, per_pair: bool, before: tuple[Number, ...] = (),
     posed = problem.apart() if per_pair else problem
     program = posed.program(before)
     model = whole_pyomo(program, problem.name, before, integral and not per_pair, problem.grid)
-    model.placed = pyo.Expression(model.CLASSES, rule=lambda model, c: 0)
+    model.placed = pyo.Expression(model.CLASSES, rule=lambda model, c: 0, doc="tasks of the class that are placed")
     for name, row in model.class_supply.items():
         model.placed[name] = row.body
     if isinstance(problem, LevelledProblem):
-        model.locality_cost = pyo.Expression(expr=pyo.quicksum(cost for _, cost in place_costs(model, posed)))
+        model.locality_cost = pyo.Expression(
+            expr=pyo.quicksum(cost for _, cost in place_costs(model, posed)), doc="what places cost"
+        )
     return model
 
 

@@ -94,9 +94,10 @@ def compact(problem: TimedProblem, per_pair: bool) -> tuple[Any, dict[Any, Any]]
     program = posed.program()
     model = whole_pyomo(program, problem.name, unit=program.unit // objective_units(problem)[0])
     model.limit = posed.limit
-    model.tick = pyo.Param(initialize=posed.posed.table.step / MICRO, doc="seconds")
+    model.tick = pyo.Param(initialize=posed.posed.table.step / MICRO, doc="seconds of an instant's unit")
     if per_pair:
         model.place = pyo.Reference(model.counted[:, "node", :])
+        model.place.doc = "1 if the task runs on the node"
     variables, ends = variables_of(model, program), {}
     for goal, latest, columns, gaps in posed.posed.spans:
         over = zip(gaps.tolist(), columns.tolist(), strict=True)

@@ -116,11 +116,15 @@ def build_pyomo(problem: Transmission, *, form: str | None = None, per_pair: boo
     model.form = form
     on_class, of_reduce = grouped(model.place, 0), grouped(model.run, 0)
     model.placed = pyo.Expression(
-        model.CLASSES, rule=lambda model, c: pyo.quicksum(model.place[pair] for pair in on_class.get(c, ()))
+        model.CLASSES,
+        rule=lambda model, c: pyo.quicksum(model.place[pair] for pair in on_class.get(c, ())),
+        doc="maps of the class that are placed",
     )
     reduces = _names(problem)[1]
     model.runs = pyo.Expression(
-        reduces, rule=lambda model, f: pyo.quicksum(model.run[pair] for pair in of_reduce.get(f, ()))
+        reduces,
+        rule=lambda model, f: pyo.quicksum(model.run[pair] for pair in of_reduce.get(f, ())),
+        doc="1 if the reduce is placed",
     )
     return model
 

@@ -81,7 +81,9 @@ def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, per_pair: b
     sizes = {name: size for name, size in zip(problem.group_ids, problem.sizes, strict=True) if size}
     model.GROUPS = pyo.Set(initialize=list(sizes), doc="groups with pending tasks")
     model.group_cost = pyo.Expression(
-        model.GROUPS, rule=lambda model, group: pyo.quicksum(cost for _, cost in costs.get(group, ()))
+        model.GROUPS,
+        rule=lambda model, group: pyo.quicksum(cost for _, cost in costs.get(group, ())),
+        doc="cost of the group",
     )
     if limit is None:
         model.worst_mean.domain = pyo.NonNegativeReals  # in the program it is whole, and in common steps of the levels

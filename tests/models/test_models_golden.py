@@ -119,6 +119,7 @@ def test_components(card: str) -> None:
         built.append(module.build_pyomo(names.get("loaded", posed), limit=LIMITS[card]))
     for model in built:
         for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Set, pyo.Param, pyo.Expression)):
+            assert component.doc, component.local_name
             if not component.local_name.endswith("_index"):
                 assert component.local_name in documented
         for component in model.component_objects((pyo.Var, pyo.Constraint)):
