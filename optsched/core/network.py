@@ -22,7 +22,7 @@ from optsched.core.arrays import Ints, Strings, Whole, joined
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance_faults import table_faults
-from optsched.core.parts import OMITTED, as_column, columns_of, fill
+from optsched.core.parts import OMITTED, as_column, fill
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -88,7 +88,7 @@ class FlowNetwork(Whole):
     def __post_init__(self) -> None:
         if self.arc_ids is OMITTED:
             object.__setattr__(self, "arc_ids", np.arange(np.size(self.tail)).astype(np.str_))
-        fill(self, columns_of(FlowNetwork))
+        fill(self)
         object.__setattr__(self, "labels", MappingProxyType(dict(self.labels)))
         faults = list(_faults(self))
         if faults:

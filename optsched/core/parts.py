@@ -10,7 +10,7 @@ it is left out. Files, archives, frames, checks and the view of policies follow 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -120,17 +120,28 @@ class Column:
         return getattr(cluster, self.default_of) if self.default_of else self.default
 
     def filled(self, values: Any, count: int) -> Any:
-        """The column of `count` records, read-only and of its type. None: all of them omit the field."""
-        if self.form == "resources":
-            return _resources(values)
-        if self.form in ("numbers", "references"):
-            return Ragged.empty(count, self.dtype) if values is None else values
-        if values is None and self.form == "levels":
-            values = np.broadcast_to(self.default, (count, len(HOPS)))  # read-only: takes no memory
-        elif values is None:
-            values = np.full(count, self.default, self.dtype)
-            values.setflags(write=False)  # else it would be copied
-        return read_only(values, self.dtype)
+        """The column of `count` records, read-only and of its type. None: all of them omit the field.
+
+        InputError if the values are not of its type.
+        """
+        ragged = self.form in ("numbers", "references")
+        try:
+            if self.form == "resources":
+                return _resources(values or {})
+            if values is not None:
+                return _rows(values, self.dtype) if ragged else _exact(values, self.dtype)
+        except (AttributeError, OverflowError, TypeError, ValueError):
+            what = "whole numbers" if self.dtype is np.int64 else "numbers"
+            what += " by resource" * (self.form == "resources") + " in rows" * ragged
+            message = f"expected {what}, got {' '.join(repr(values).split()):.60}"
+            raise InputError([Fault(f"{self.table}.{self.field}", message)]) from None
+        if ragged:
+            return Ragged.empty(count, self.dtype)
+        if self.form == "levels":
+            return np.broadcast_to(self.default, (count, len(HOPS)))  # read-only: takes no memory
+        column: npt.NDArray[Any] = np.full(count, self.default, self.dtype)
+        column.setflags(write=False)
+        return column
 
 
 def as_column(table: str, form: Form, default: float | None = None, **metadata: Any) -> dict[str, Any]:
@@ -172,6 +183,22 @@ def ids_of(noun: Any, table: str) -> Strings:
     part, attribute = ids_in(table)
     ids: Strings = getattr(getattr(noun, part, noun), attribute)
     return ids
+
+
+def _exact(values: npt.ArrayLike, dtype: type) -> npt.NDArray[Any]:
+    """A read-only array of `dtype`; ValueError if that would change a number."""
+    array = np.asarray(values)
+    if dtype is np.int64 and array.dtype.kind in "fu":
+        kept = (np.abs(array) < 2**63) & (array == np.floor(array))
+        if not kept.all():
+            raise ValueError
+    return read_only(values, dtype)
+
+
+def _rows(values: Any, dtype: type) -> Ragged:
+    """Ragged rows of `dtype`, also from lists of lists; ValueError if that would change a number."""
+    rows = values if isinstance(values, Ragged) else Ragged.from_rows(values, np.float64)
+    return rows if rows.values.dtype == dtype else Ragged(rows.starts, _exact(rows.values, dtype))
 
 
 def _resources(columns: Mapping[str, npt.ArrayLike]) -> Mapping[str, Floats]:
@@ -218,8 +245,7 @@ class Shuffle(Part):
     size: Annotated[Floats, as_column("shuffle", "number", always=True)]
 
     def __post_init__(self) -> None:
-        for column in columns_of(Shuffle):
-            object.__setattr__(self, column.attribute, read_only(getattr(self, column.attribute), column.dtype))
+        fill(self)
 
     def __len__(self) -> int:
         return int(self.map.size)  # also if it is not a list, which is a fault
@@ -234,10 +260,6 @@ class Shuffle(Part):
         ends = number[self.map], number[self.reduce]
         keep = (ends[0] >= 0) & (ends[1] >= 0)
         return Shuffle(ends[0][keep], ends[1][keep], self.size[keep]), np.flatnonzero(keep)
-
-
-#: The shuffle of an instance without one.
-NOTHING_SENT = Shuffle(*np.zeros((3, 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +307,7 @@ class Cluster(Part):
     topology: Topology | None = None
 
     def __post_init__(self) -> None:
-        fill(self, columns_of(Cluster))
+        fill(self)
 
     def __len__(self) -> int:
         return len(self.node_ids)
@@ -329,7 +351,7 @@ class Workload(Part):
     pairs: Pairs | None = None
 
     def __post_init__(self) -> None:
-        fill(self, columns_of(Workload))
+        fill(self)
         if self.rate_in_by_type is not None:
             rates = read_only(self.rate_in_by_type, np.float64)
             object.__setattr__(self, "rate_in_by_type", None if np.isnan(rates).all() else rates)
@@ -433,14 +455,7 @@ class State(Part):
     time: float = 0
 
     def __post_init__(self) -> None:
-        self._fill({"nodes": np.size(self.load), "tasks": np.size(self.status)})
-
-    def _fill(self, counts: Mapping[str, int]) -> None:
-        """Give omitted columns their defaults, if the number of records is known."""
-        for column in columns_of(State):
-            values = getattr(self, column.attribute)
-            if values is not None or column.table in counts:
-                object.__setattr__(self, column.attribute, column.filled(values, counts.get(column.table, 0)))
+        fill(self, nodes=np.size(self.load), tasks=np.size(self.status))
 
     def __repr__(self) -> str:
         tasks = ", ".join(f"{np.count_nonzero(self.status == row)} {name}" for row, name in enumerate(STATES))
@@ -456,7 +471,7 @@ class State(Part):
         if self.group_running_tasks is not None and given:
             return self
         state = replace(self) if given else replace(self, emitted=OMITTED)
-        state._fill({"groups": len(workload.group_ids), "shuffle": entries})
+        fill(state, groups=len(workload.group_ids), shuffle=entries)
         return state
 
     def taken(self, tasks: Ints, entries: Ints) -> State:
@@ -493,17 +508,33 @@ def _taken(values: Any, rows: Ints | slice) -> Any:
     return values[rows]
 
 
-def fill(part: Any, columns: Iterable[Column]) -> None:
-    """Give omitted columns their defaults and make every column a read-only array of its type."""
+def fill(part: Any, **counts: int) -> None:
+    """Give omitted columns their defaults and make every column a read-only array of its type.
+
+    `counts` has the number of records of tables whose ids are not in the part. If it is not known, a column stays
+    omitted. InputError if ids are in no list, or values are not of the type of their column.
+    """
     faults = []
     for name in (held.name for held in fields(part) if held.name.endswith("_ids")):
         names = getattr(part, name)
         ids = read_only_strings([] if names is None else names)
         object.__setattr__(part, name, ids)
+        counts[name.replace("_ids", "s")] = ids.size
         if ids.ndim != 1:
             faults.append(Fault(name, f"has shape {ids.shape}: give one id a record, in one dimension"))
     if faults:  # no column has a length to compare with
         raise InputError(faults)
-    for column in columns:
-        count = len(getattr(part, ids_in(column.table)[1]))
-        object.__setattr__(part, column.attribute, column.filled(getattr(part, column.attribute), count))
+    kind: type = type(part)
+    for column in columns_of(kind):
+        values = getattr(part, column.attribute)
+        if values is not None or column.table in counts:
+            try:
+                object.__setattr__(part, column.attribute, column.filled(values, counts.get(column.table, 0)))
+            except InputError as error:
+                faults += error.faults
+    if faults:
+        raise InputError(faults)
+
+
+#: The shuffle of an instance without one.
+NOTHING_SENT = Shuffle(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))

@@ -80,6 +80,16 @@ TWO = Shuffle([0, 1], [2, 2], [1, 2])
             ],
         ),
         (nodes(slots=[1, 2]), ["nodes.slots: has shape (2,), not nodes (3,)", "nodes.idle_slots: has shape (2,), not"]),
+        (
+            lambda: Cluster(["n1"], slots=[1.5], rate_in="fast", capacity=[4]),  # type: ignore[arg-type,return-value]
+            [
+                "nodes.slots: expected whole numbers, got [1.5]",
+                "nodes.rate_in: expected numbers, got 'fast'",
+                "nodes.capacity: expected numbers by resource, got [4]",
+            ],
+        ),
+        (tasks(kind=[0, NAN, 1]), ["tasks.kind: expected whole numbers, got [0, nan, 1]"]),
+        (tasks(replicas=[0, 1]), ["tasks.replicas: expected whole numbers in rows, got [0, 1]"]),
         (nodes(rack=[0, -1, -2]), ["nodes[0].rack: there is no rack 0", "nodes[2].rack: there is no rack -2"]),
         (
             nodes({"idle_slots": [1, 0, 0]}, slots=[1, -1, 1]),
@@ -193,6 +203,16 @@ def test_each_fault_has_its_place(make: Make, faults: list[str]) -> None:
     with pytest.raises(InputError) as caught:
         make()
     assert cut(caught.value.faults, faults) == faults
+
+
+def test_rows_may_be_lists() -> None:
+    """Tests that replicas and rates of running tasks are rows, given as lists or as `Ragged`."""
+    made = instance_of(tasks=workload(replicas=[[1, 0], [], [2]]), state={"running_rates": [[1], [], [2.5, 3]]})
+    rows = Ragged.from_rows([[1, 0], [], [2]])
+    same = instance_of(
+        tasks=workload(replicas=rows), state={"running_rates": Ragged.from_rows([[1], [], [2.5, 3]], float)}
+    )
+    assert made.sha256 == same.sha256
 
 
 def test_ids_of_any_alphabet_and_length() -> None:
