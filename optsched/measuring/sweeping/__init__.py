@@ -509,7 +509,8 @@ def carry_out(
     _check_retry(retry)
     steps = steps or Steps()
     if _begun(store):
-        Store(store).__exit__(None, None, None)  # a file that is no store gets no lock file
+        with Store(store):
+            pass  # a file that is no store gets no lock file
     with (
         locked(store, lambda: steps.waits(_other(store))),
         Store(store, write=True, waits=lambda: steps.waits("another program holds it")) as opened,

@@ -16,12 +16,11 @@ import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from optsched.certificates import certify
 from optsched.core import kinds
@@ -148,7 +147,7 @@ FROM runs WHERE gap IS NOT NULL""",
 _PATIENCE, _PAUSE = 60.0, 0.5
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """An open store.
 
     `path`: the file. `write`: whether results will be put in; then the file is made if it does not exist. `waits`:
@@ -164,10 +163,9 @@ class Store:
         self._write, self._waits = write, waits
         if not write and not os.path.exists(self.path):
             raise InputError([Fault("", "there is no such store; optsched sweep --store makes one")], self.path)
-        if os.path.isdir(self.path):
-            raise InputError([Fault("", "is a folder; name a file, such as sweep.sqlite")], self.path)
         if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise InputError([Fault("", "is a device or a pipe; name a file, such as sweep.sqlite")], self.path)
+            what = "folder" if os.path.isdir(self.path) else "device or a pipe"
+            raise InputError([Fault("", f"is a {what}; name a file, such as sweep.sqlite")], self.path)
         with kinds.expected(self.path, kinds.STORE, [kinds.STORE], "name another file"):
             self._open()
 
@@ -210,12 +208,7 @@ class Store:
     def _number(self, pragma: str) -> int:
         return int(self._connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self._connection.close()
 
     @contextmanager
@@ -322,16 +315,12 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
     if not os.path.isdir(folder := os.path.dirname(lock_file)):
         message = f"there is no folder {folder}: make it, or name another file"
         raise InputError([Fault("", message)], os.fspath(path))
-    connection = None
     try:
-        connection = sqlite3.connect(lock_file, timeout=_PAUSE, isolation_level=None)
-        _patiently(connection, waits, "BEGIN EXCLUSIVE")
-        yield
+        with closing(sqlite3.connect(lock_file, timeout=_PAUSE, isolation_level=None)) as connection:
+            _patiently(connection, waits, "BEGIN EXCLUSIVE")
+            yield
     except sqlite3.Error as error:
         raise InputError([Fault("", _words(error))], lock_file) from None
-    finally:
-        if connection is not None:
-            connection.close()
 
 
 # What is read from it ----------------------------------------------------------------------------------------------
