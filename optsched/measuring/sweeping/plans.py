@@ -322,9 +322,6 @@ class Plan:
         rows = [(run.key, *run.called) for run in self.runs]
         return hashlib.sha256(canonical(rows).encode()).hexdigest()
 
-    def __add__(self, other: Plan) -> Plan:
-        return Plan((*self.runs, *other.runs))
-
     def __len__(self) -> int:
         return len(self.runs)
 
@@ -438,13 +435,13 @@ class SweepFile:
         InputError with everything that is wrong with what the file names.
         """
         faults: list[Fault] = []
-        plan = Plan(())
+        runs: list[PlannedRun] = []
         for looking in self._parts:
             looking.faults = []
             choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
             sound = looking.sound(_PART)
             if not looking.faults:
-                runs_on = partial(
+                planned_on = partial(
                     planned,
                     problems=problems,
                     heuristics=choices,
@@ -453,9 +450,9 @@ class SweepFile:
                     profile=limited(sound.get("profile")),
                     refused=refused,
                 )
-                for runs in looking.one(looking.place, runs_on, groups):
-                    plan += runs
+                for part in looking.one(looking.place, planned_on, groups):
+                    runs += part.runs
             faults += looking.faults
         if faults:
             raise InputError(dict.fromkeys(faults), self.path)
-        return plan
+        return Plan(tuple(runs))
