@@ -209,17 +209,11 @@ def each_cell(
     names = ", ".join(posed.name for posed in problems)
     if not rows:
         raise UsageError(f"no heuristic of the list serves {names} on this instance; give your own")
-    homes = {
-        label: [
-            posed
-            for name in dict.fromkeys((*entry.problems, *(posed.name for posed in problems)))
-            for posed in problems
-            if posed.name == name and entry.applies(posed)
-        ]
-        for label, (entry, _) in rows.items()
-    }
-    for label, found in homes.items():
-        if not found:
+    homes: dict[str, list[TaskProblem[Any]]] = {}
+    for label, (entry, _) in rows.items():
+        order = [*entry.problems, *(posed.name for posed in problems)]
+        homes[label] = sorted(filter(entry.applies, problems), key=lambda posed: order.index(posed.name))
+        if not homes[label]:
             raise UsageError(f"heuristic {label} serves none of {names} on this instance")
 
     def cells() -> Iterator[Run]:

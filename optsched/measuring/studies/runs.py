@@ -148,13 +148,12 @@ def work_on(
             runs.add(choice.label)
         if serving:
             work.append(Work(group, problem, tuple(serving)))
-    if strict or any(choice.label not in runs for choice in choices):
+    idle = [choice.entry for choice in choices if choice.label not in runs]
+    if strict or idle:
         raise_all(errors)
-    for choice in choices:
-        if choice.label not in runs:
-            raise UsageError(
-                f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}, which no instance can pose"
-            )
+    if idle:
+        named = ", ".join(idle[0].problems)
+        raise UsageError(f"heuristic {idle[0].name} serves {named}, which no instance can pose")
     return work
 
 
