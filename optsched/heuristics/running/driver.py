@@ -19,7 +19,7 @@ import numpy as np
 
 from optsched.core.brief import counted
 from optsched.core.deadline import check
-from optsched.core.errors import HeuristicFailed, OutOfTime, ProblemFailed, UsageError
+from optsched.core.errors import HeuristicFailed, OutOfTime, ProblemFailed, UsageError, described
 from optsched.core.instance import KINDS, Ints
 from optsched.core.outside import raised
 from optsched.core.placement import NONE, Placement, Schedule
@@ -120,7 +120,7 @@ def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
     optsched.core.errors.HeuristicFailed: answered a list; give a Schedule: problem.schedule(nodes, starts)
     """
     if not isinstance(answer, Schedule):
-        raise HeuristicFailed(f"answered {_typed(answer)}; give a Schedule: problem.schedule(nodes, starts)")
+        raise HeuristicFailed(f"answered {described(answer)}; give a Schedule: problem.schedule(nodes, starts)")
     tasks = len(problem.instance.workload)
     if len(answer) != tasks:
         raise HeuristicFailed(
@@ -132,18 +132,15 @@ def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
     return answer
 
 
-def _typed(answer: Any) -> str:
-    """The type of an answer, in a message."""
-    return "None" if answer is None else f"a {type(answer).__name__}"
-
-
 def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
     """The answer as a sequence; a text is not one."""
     if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | bytearray):
         return answer
     entries = np.asarray(answer) if hasattr(answer, "__array__") else None
     if entries is None:
-        raise HeuristicFailed(f"answered {_typed(answer)}; give a Placement, or a sequence of one node for each task")
+        raise HeuristicFailed(
+            f"answered {described(answer)}; give a Placement, or a sequence of one node for each task"
+        )
     if entries.ndim != 1:
         raise HeuristicFailed(f"answered an array of shape {entries.shape}; give one node for each task")
     return entries

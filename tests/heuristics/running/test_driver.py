@@ -382,10 +382,10 @@ def problem() -> Lsap:
     ("answer", "complaint"),
     [
         (None, "answered None; give a Placement"),
-        ("ab", "answered a str; give a Placement"),
+        ("ab", 'answered the text "ab"; give a Placement'),
         ({"t2": "a", "t8": "b"}, 'names task "t8", which is none of problem.tasks'),
         (iter(["a", "b"]), "iterator; give a Placement"),
-        (3, "answered a int"),
+        (3, "answered an int"),
         (["a"], "answered 1 nodes; give exactly one for each of problem.tasks, that is 2"),
         (["a", "b", "a"], "answered 3 nodes"),
         (Placement.of([0, 1]), "answered 2 nodes; give exactly one for each task of the instance, that is 3"),

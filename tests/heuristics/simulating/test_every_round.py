@@ -96,7 +96,7 @@ def test_when_rounds_are_held() -> None:
     assert times(period=6)[:2] == [0, 7]
     assert all(later - time >= 6 for time, later in zip(times(period=6), times(period=6)[1:], strict=False))
     assert times(on_free=2) == times(on_free=50) == [0, 7, 12]
-    with pytest.raises(HeuristicFailed, match=r'^under policy "[^"]*": heuristic "[^"]*" answered a int'):
+    with pytest.raises(HeuristicFailed, match=r'^under policy "[^"]*": heuristic "[^"]*" answered an int'):
         simulate(instance, EveryRound(lambda problem, rng: 3, "lsap"))
 
 
