@@ -42,7 +42,8 @@ class Known:
     waiting
         How many known tasks of each kind wait.
     free, room
-        Free slots of each node: an array for each offered kind, and a list for either kind.
+        Free slots of each node: an array for each offered kind, and for either kind a window on it, which gives single
+        numbers sooner.
 
     Examples
     --------
@@ -65,33 +66,30 @@ class Known:
         by_task = np.append(arrival, -np.inf)[workload.job]  # a task without a job picks the last entry
         self.order, self._arrivals = _by_arrival(by_task)
         self.jobs, self._job_arrivals = _by_arrival(arrival)
+        #: The number of each task of the instance.
+        self._number_of: Ints = np.argsort(self.order)
         self._status, self._node = state.status[self.order], state.node[self.order]
         self._status[self.numbers(held)] = HELD
+        self._status_of = memoryview(self._status)
         self._start, self._bytes_read = state.start[self.order], state.bytes_read[self.order]
         self._emitted, self._entries = state.emitted, np.zeros(0, dtype=np.int64)
         self._progress = np.zeros((), dtype=np.int64)
-        decided = np.zeros(len(workload), dtype=bool)
-        decided[problem.tasks] = True
-        decided[list(held)] = False
-        self._waits = bytearray(decided[self.order].tobytes())
-        self._kind = workload.kind[self.order]
-        self._kinds = self._kind.astype(np.uint8).tobytes()
+        self._kinds = workload.kind[self.order].astype(np.uint8).tobytes()
         idle = dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True))
-        self.free = {kind: slots.astype(np.int64) for kind, slots in problem.offered.items()}
         #: Initially free slots of both kinds, as they are offered.
-        self._first = {kind: self.free.get(kind, idle[kind]).copy() for kind in KINDS}
-        self.room = {kind: slots.tolist() for kind, slots in self._first.items()}
-        #: Slots of each node, at least the free ones: `traffic` may offer more than there are.
+        self._first = {kind: problem.offered.get(kind, idle[kind]).astype(np.int64) for kind in KINDS}
+        free = {kind: slots.copy() for kind, slots in self._first.items()}
+        self.free = {kind: free[kind] for kind in problem.offered}
+        self.room = {kind: memoryview(slots) for kind, slots in free.items()}
+        #: Slots of each node, at least the free ones (`traffic` may offer more than there are), and how many are taken.
         self._slots = {
-            kind: np.maximum(slots, self._first[kind]).astype(np.int64)
+            kind: np.maximum(slots, self._first[kind])
             for kind, slots in zip(KINDS, (instance.cluster.slots, instance.cluster.reduce_slots), strict=True)
         }
-        #: For nodes that run more tasks of a kind than they have slots, after losing slots: how many more.
-        self._beyond: dict[tuple[str, int], int] = {}
+        self._taken = {kind: (slots - free[kind]).tolist() for kind, slots in self._slots.items()}
         self._changed: set[int] = set()
         self.waiting = dict.fromkeys(KINDS, 0)
         self._tasks = self._arrived_jobs = 0
-        self._begun = bytearray(len(workload))
         #: All tasks and jobs in the form of views; a view has the first ones.
         self._foreseen = workload.foreseen(self.order, self.jobs)
         self._learn()
@@ -112,13 +110,13 @@ class Known:
         return any(self.waiting[kind] for kind in self.free)
 
     def placement(self) -> Placement:
-        """The node on which each task that the policy started runs or ran."""
-        started = np.flatnonzero(np.frombuffer(self._begun, dtype=np.bool_))
-        return Placement.empty(len(self.order)).with_tasks(self.order[started], self._node[started])
+        """The node on which each task that waited at first runs or ran."""
+        tasks = self.problem.tasks
+        return Placement.empty(len(self.order)).with_tasks(tasks, self._node[self._number_of[tasks]])
 
     def waits(self, task: int, kind: int) -> bool:
         """Whether there is a waiting task of this number and kind."""
-        return 0 <= task < self._tasks and bool(self._waits[task]) and self._kinds[task] == kind
+        return 0 <= task < self._tasks and self._status_of[task] == PENDING and self._kinds[task] == kind
 
     def label(self, task: int) -> str:
         """The name of a task in a message."""
@@ -129,14 +127,11 @@ class Known:
 
     def start(self, task: int, node: int) -> Event:
         """A waiting task runs from now on."""
-        self._waits[task] = 0
-        self._status[task], self._node[task] = RUNNING, node
+        self._status_of[task], self._node[task], self._start[task] = RUNNING, node, self.time
         kind = KINDS[self._kinds[task]]
         self.waiting[kind] -= 1
+        self._taken[kind][node] += 1
         self.room[kind][node] -= 1
-        self.free[kind][node] = self.room[kind][node]
-        self._start[task] = self.time
-        self._begun[task] = 1
         return Event(self.time, "task-started", task)
 
     def finish(self, task: int) -> Event:
@@ -152,20 +147,18 @@ class Known:
         """A task that ran or had finished waits again: it failed, or its node was lost with what it had written."""
         if self._status[task] == RUNNING:
             self._leave(task)
-        self._status[task], self._node[task], self._begun[task] = PENDING, NONE, 0
+        self._status[task], self._node[task] = PENDING, NONE
         self._start[task] = self._bytes_read[task] = np.nan  # it starts over
+        self.waiting[KINDS[self._kinds[task]]] += 1
         self._progress += 1
         if task in self._sent:
             self._emit(self._entries[self._sent[task]], np.nan)
             self._seen_sizes[self._sent[task]] = np.nan
-        if self._kinds[task] in self.problem.kinds:
-            self._waits[task] = 1
-            self.waiting[KINDS[self._kinds[task]]] += 1
         return Event(self.time, "task-returned", task)
 
     def release(self, task: int) -> Event:
         """A held task may start from now on."""
-        self._status[task], self._waits[task] = PENDING, 1
+        self._status[task] = PENDING
         self.waiting[KINDS[self._kinds[task]]] += 1
         return Event(self.time, "task-released", task)
 
@@ -213,15 +206,13 @@ class Known:
         Tasks that run there continue, in slots that no longer exist; a driver that loses a node returns them next.
         """
         self._changed.add(node)
-        for kind, count in zip(KINDS, slots, strict=True):
-            had, self._slots[kind][node] = int(self._slots[kind][node]), count
-            taken = had - self.room[kind][node] + self._beyond.pop((kind, node), 0)
+        view = self.view
+        for number, (kind, count) in enumerate(zip(KINDS, slots, strict=True)):
+            self._slots[kind][node] = count
             if not count:  # everything else that it ran is gone
-                runs = (self._node == node) & (self._status == RUNNING) & (self._kind == KINDS.index(kind))
-                taken = int(np.count_nonzero(runs))
-            if taken > count:
-                self._beyond[kind, node] = taken - count
-            self._set_room(kind, node, max(0, count - taken))
+                runs = (view.node == node) & (view.status == RUNNING) & (view.workload.kind == number)
+                self._taken[kind][node] = int(np.count_nonzero(runs))
+            self._make_room(kind, node)
         return Event(self.time, "node-changed", node)
 
     def move_to(self, time: float) -> list[Event]:
@@ -234,16 +225,12 @@ class Known:
     def _leave(self, task: int) -> None:
         """A task no longer holds its slot."""
         kind, node = KINDS[self._kinds[task]], int(self._node[task])
-        beyond = self._beyond.pop((kind, node), 0)
-        if beyond > 1:
-            self._beyond[kind, node] = beyond - 1
-        elif not beyond and self.room[kind][node] < self._slots[kind][node]:
-            self._set_room(kind, node, self.room[kind][node] + 1)
+        self._taken[kind][node] = max(0, self._taken[kind][node] - 1)
+        self._make_room(kind, node)
 
-    def _set_room(self, kind: str, node: int, free: int) -> None:
-        self.room[kind][node] = free
-        if kind in self.free:
-            self.free[kind][node] = free
+    def _make_room(self, kind: str, node: int) -> None:
+        """Set the free slots of a node; it may run more tasks than it has slots, after losing some."""
+        self.room[kind][node] = max(0, int(self._slots[kind][node]) - self._taken[kind][node])
 
     def snapshot(self, before: Sequence[int] = ()) -> Instance:
         """The instance as it is now, or as it was before these tasks started. Everything unchanged is shared.
@@ -256,9 +243,8 @@ class Known:
         status[back], node[back], start[back] = PENDING, NONE, np.nan
         given = {"status": status, "node": node, "start": start, "bytes_read": self._bytes_read}
         columns: dict[str, Any] = {name: column[self._number_of] for name, column in given.items()}
-        maps, reduces = self._idle(before)
-        state = replace(instance.state, **columns, time=self.time, emitted=self._emitted)
-        state = replace(state, idle_slots=maps, idle_reduce_slots=reduces)
+        idle = {name: self._idle(kind, before) for kind, name in enumerate(("idle_slots", "idle_reduce_slots"))}
+        state = replace(instance.state, **columns, **idle, time=self.time, emitted=self._emitted)
         if self._changed:
             slots, nodes = (instance.cluster.slots.copy(), instance.cluster.reduce_slots.copy()), sorted(self._changed)
             for column, now in zip(slots, self._slots.values(), strict=True):
@@ -269,25 +255,18 @@ class Known:
             return present
         return present.taken(np.sort(self.order[: self._tasks]), np.sort(self.jobs[: self._arrived_jobs]))
 
-    def _idle(self, before: Sequence[int]) -> list[Ints]:
-        """The columns of idle slots of a snapshot."""
-        idle: list[Ints] = []
-        for number, (kind, name) in enumerate(zip(KINDS, ("idle_slots", "idle_reduce_slots"), strict=True)):
-            free = np.array(self.room[kind], dtype=np.int64)
-            np.add.at(free, [int(self._node[task]) for task in before if self._kinds[task] == number], 1)
-            more = free - self._first[kind]
-            idle.append(np.clip(getattr(self.problem.instance.state, name) + more, 0, self._slots[kind]))
+    def _idle(self, number: int, before: Sequence[int]) -> Ints:
+        """The idle slots of a kind in a snapshot before these tasks started."""
+        kind, state = KINDS[number], self.problem.instance.state
+        more = np.array(self.room[kind]) - self._first[kind]
+        np.add.at(more, [int(self._node[task]) for task in before if self._kinds[task] == number], 1)
+        idle: Ints = np.clip((state.idle_slots, state.idle_reduce_slots)[number] + more, 0, self._slots[kind])
         return idle
 
     def numbers(self, tasks: Sequence[int] | Ints) -> list[int]:
         """The numbers of tasks of the instance in the view."""
         found: list[int] = self._number_of[list(tasks)].tolist() if len(tasks) else []
         return found
-
-    @cached_property
-    def _number_of(self) -> Ints:
-        """The number of each task of the instance."""
-        return np.argsort(self.order)
 
     # What of it is seen ---------------------------------------------------------------------------------------------
 
@@ -296,9 +275,6 @@ class Known:
         before = self._tasks
         self._tasks = int(np.searchsorted(self._arrivals, self.time, side="right"))
         self._arrived_jobs = int(np.searchsorted(self._job_arrivals, self.time, side="right"))
-        came = np.frombuffer(self._waits, dtype=np.bool_)[before : self._tasks]
-        for number, kind in enumerate(KINDS):
-            self.waiting[kind] += int(np.count_nonzero(came & (self._kind[before : self._tasks] == number)))
         instance = self.problem.instance
         none = np.zeros(len(instance.cluster), dtype=np.int64)
         true_shuffle = instance.workload.shuffle
@@ -331,6 +307,8 @@ class Known:
             _window(self._seen_emitted),
             _window(self._progress),
         )
+        for kind in KINDS:
+            self.waiting[kind] += int(np.count_nonzero(self.view.pending_of(kind) >= before))
 
     @cached_property
     def _sent(self) -> dict[int, Ints]:

@@ -262,7 +262,6 @@ class Together(Policy):
         """Set the free slots to the real ones."""
         for kind, free in self._known.free.items():
             free[:] = view.free_slots(kind)
-            self._known.room[kind] = free.tolist()
 
     def _exchange(self, one: int, other: int) -> None:
         """Exchange two waiting tasks of a job: from now on the other policy takes each for the other."""
