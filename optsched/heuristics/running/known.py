@@ -70,7 +70,7 @@ class Known:
         self._number_of: Ints = np.argsort(self.order)
         self._status, self._node = state.status[self.order], state.node[self.order]
         self._status[self.numbers(held)] = HELD
-        self._status_of = memoryview(self._status)
+        self._status_of = self._status.data
         self._start, self._bytes_read = state.start[self.order], state.bytes_read[self.order]
         self._emitted, self._entries = state.emitted, np.zeros(0, dtype=np.int64)
         self._progress = np.zeros((), dtype=np.int64)
@@ -80,7 +80,7 @@ class Known:
         self._first = {kind: problem.offered.get(kind, idle[kind]).astype(np.int64) for kind in KINDS}
         free = {kind: slots.copy() for kind, slots in self._first.items()}
         self.free = {kind: free[kind] for kind in problem.offered}
-        self.room = {kind: memoryview(slots) for kind, slots in free.items()}
+        self.room = {kind: slots.data for kind, slots in free.items()}
         #: Slots of each node, at least the free ones (`traffic` may offer more than there are), and how many are taken.
         self._slots = {
             kind: np.maximum(slots, self._first[kind])
@@ -243,8 +243,8 @@ class Known:
         status[back], node[back], start[back] = PENDING, NONE, np.nan
         given = {"status": status, "node": node, "start": start, "bytes_read": self._bytes_read}
         columns: dict[str, Any] = {name: column[self._number_of] for name, column in given.items()}
-        idle = {name: self._idle(kind, before) for kind, name in enumerate(("idle_slots", "idle_reduce_slots"))}
-        state = replace(instance.state, **columns, **idle, time=self.time, emitted=self._emitted)
+        columns |= {name: self._idle(kind, before) for kind, name in enumerate(("idle_slots", "idle_reduce_slots"))}
+        state = replace(instance.state, **columns, time=self.time, emitted=self._emitted)
         if self._changed:
             slots, nodes = (instance.cluster.slots.copy(), instance.cluster.reduce_slots.copy()), sorted(self._changed)
             for column, now in zip(slots, self._slots.values(), strict=True):

@@ -157,8 +157,7 @@ def simulate(
     rules = replace(rules, losses=lost)
     try:
         with watched_streams() as drawn:
-            engine = Engine(Stage(present), driven, chosen, rules, seed, observers)
-            engine.tell_share = progress
+            engine = Engine(Stage(present), driven, chosen, rules, seed, observers, progress)
             unfinished = engine.run()
     except HeuristicFailed as failed:
         of_another = str(failed).startswith(("the service", "heuristic"))

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from optsched.core.arrays import grouped
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, MissingField, UsageError, expect, nearest
 from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Instance, Ints
@@ -70,9 +71,6 @@ class Stage:
 # Heartbeats ----------------------------------------------------------------------------------------------------------
 # The next heartbeat of each node. Those at which nothing can be offered are skipped at no cost.
 
-#: Kinds of slots, or of waiting tasks: none, maps, reduces, both.
-_KINDS: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
-
 
 class Beats:
     """The heartbeats of all nodes, one after another; the first is at `begin`, and `at` is the next one.
@@ -84,8 +82,8 @@ class Beats:
     >>> beats = Beats(3, 3_000_000, 0, np.random.default_rng(0))
     >>> [(beats.node(number), beats.time(number)) for number in range(4)]
     [(2, 0), (0, 1000000), (1, 2000000), (2, 3000000)]
-    >>> beats.open(0, 1, True)
-    >>> beats.next((0,), 1_000_001), beats.next((0,), 2_000_001)
+    >>> beats.open("map", 1, True)
+    >>> beats.next(["map"], 1_000_001), beats.next(["map"], 2_000_001)
     (2, 5)
     """
 
@@ -95,10 +93,8 @@ class Beats:
         self._node_at = order.tolist()
         self.place: list[int] = np.argsort(order).tolist()
         self.at = 0
-        #: The time by which the earlier ones had passed.
-        self._now = begin
-        #: For maps and for reduces, 1 at the place of each node whose slots should be offered.
-        self._open = [bytearray(nodes), bytearray(nodes)]
+        #: For each kind, 1 at the place of each node whose slots should be offered.
+        self._open = {kind: bytearray(nodes) for kind in KINDS}
 
     def node(self, number: int) -> int:
         """The node of a heartbeat."""
@@ -122,30 +118,20 @@ class Beats:
         last: Ints = np.maximum(self.time(numbers), self._begin)
         return last
 
-    def open(self, kind: int, node: int, open_: bool) -> None:
+    def open(self, kind: str, node: int, open_: bool) -> None:
         """Whether a node's slots of a kind should be offered at its heartbeats from now on."""
         self._open[kind][self.place[node]] = open_
 
-    def kinds(self, node: int) -> tuple[int, ...]:
-        """The kinds of slots for which a node is open."""
-        place = self.place[node]
-        return _KINDS[self._open[0][place] + 2 * self._open[1][place]]
-
-    def next(self, kinds: Iterable[int], now: int) -> int | None:
+    def next(self, kinds: Iterable[str], now: int) -> int | None:
         """The next heartbeat, at or after a time, at which slots of some kinds should be offered."""
-        if now != self._now:
-            self._now = now
-            self.at = max(self.at, self.first_from(now))
-        at, nodes = self.at, self.nodes
-        place = at % nodes
+        at = max(self.at, self.first_from(now))
+        place = at % self.nodes
         found = []
         for kind in kinds:
-            there = self._open[kind].find(1, place)
-            if there < 0:
-                there = self._open[kind].find(1, 0, place)
-                there = there + nodes if there >= 0 else -1
-            if there >= 0:
+            if (there := self._open[kind].find(1, place)) >= 0:
                 found.append(there)
+            elif (there := self._open[kind].find(1)) >= 0:  # in the next interval
+                found.append(there + self.nodes)
         return at - place + min(found) if found else None
 
 
@@ -277,14 +263,34 @@ class Engine(Asked, Course):
         rules: Rules,
         seed: int | Sequence[int] = 0,
         observers: Sequence[Observer] = (),
+        tell_share: Callable[[float], object] | None = None,
     ) -> None:
-        order, own = streams(seed)
-        self.rules = rules
+        order, self._own = streams(seed)
+        instance: Instance = stage.instance
+        workload, status = instance.workload, instance.state.status
+        self.rules, self._tell_share = rules, tell_share
         #: Whether it ended with tasks that nobody will ever start or end.
         self.starved = False
-        instance: Instance = stage.instance
-        Asked.__init__(self, policy, self._knows(stage), order, observers)
-        Course.__init__(self, len(instance.workload), service, int(microseconds(instance.time)))
+        is_map = (workload.kind == MAP) & (workload.job >= 0)
+        maps, ended = (
+            np.bincount(workload.job[which], minlength=len(workload.job_ids))
+            for which in (is_map, is_map & (status == FINISHED))
+        )
+        needed = [ceil(rules.slowstart * count) for count in maps.tolist()]
+        #: For each job: maps that have not ended, maps that must end before its reduces are released. None for no job.
+        self._maps_left: list[int] = [*(maps - ended).tolist(), 0]
+        self._needed: list[int] = [*(np.array(needed, dtype=np.int64) - ended).tolist(), 0]
+        reduces = stage.tasks[workload.kind[stage.tasks] == REDUCE]
+        held: Ints = reduces[np.array(self._needed)[workload.job[reduces]] > 0]
+        #: For each job the held reduces, and those whose time is over and that wait for its last map.
+        self._held = {int(job): held[rows].tolist() for job, rows in grouped(workload.job[held])}
+        self._late: dict[int, list[int]] = {}
+        self._job: list[int] = workload.job.tolist()
+        self._kind = [KINDS[kind] for kind in workload.kind.tolist()]
+        Asked.__init__(self, policy, Known(stage, held), order, observers)
+        Course.__init__(self, len(workload), service, int(microseconds(instance.time)))
+        self._task_of: list[int] = self.known.order.tolist()
+        self._number_of = self.known.numbers(range(len(workload)))
         self.record: list[tuple[int, int, int, int]] = []
         nodes = len(instance.cluster)
         self._calls = getattr(policy, "appointments", None)
@@ -297,43 +303,10 @@ class Engine(Asked, Course):
         self._idle_from: int | None = None
         self.reports = type(service).progress is not Service.progress
         self._reported = -NEVER
-        self._own = own
-        #: Called now and then with the share of the run that is over; None: not called.
-        self.tell_share: Callable[[float], object] | None = None
-        #: How many tasks have ended, of how many, and since when, for that share.
-        self._tasks_done, self._began_at = 0, self.now
-        self._left = int(np.count_nonzero(instance.state.status != FINISHED))
+        #: How many tasks have ended, of how many, and since when, for the share of the run that is over.
+        self._tasks_done, self._left, self._began_at = 0, int(np.count_nonzero(status != FINISHED)), self.now
         #: The nodes that are lost now.
         self._away: set[int] = set()
-
-    def _knows(self, stage: Any) -> Known:
-        """The known state of what is driven."""
-        known = Known(stage, self._count_maps(stage.instance, stage.tasks))
-        self._task_of: list[int] = known.order.tolist()
-        self._number_of: list[int] = np.argsort(known.order).tolist()
-        self._kind: list[int] = stage.instance.workload.kind.tolist()
-        return known
-
-    def _count_maps(self, instance: Instance, tasks: Ints) -> Ints:
-        """Count each job's maps; returns the waiting reduces that are held until enough of them have ended."""
-        workload, status = instance.workload, instance.state.status
-        jobs = len(workload.job_ids)
-        is_map = (workload.kind == MAP) & (workload.job >= 0)
-        maps = np.bincount(workload.job[is_map], minlength=jobs)
-        ended = np.bincount(workload.job[is_map & (status == FINISHED)], minlength=jobs)
-        needed: Ints = np.array([ceil(self.rules.slowstart * count) for count in maps.tolist()], dtype=np.int64)
-        #: For each job: maps that have not ended, maps that must end before its reduces are released.
-        self._maps_left: list[int] = (maps - ended).tolist()
-        self._needed: list[int] = (needed - ended).tolist()
-        self._job: list[int] = workload.job.tolist()
-        #: For each job the held reduces, and those whose time is over and that wait for its last map.
-        self._held: dict[int, list[int]] = {}
-        self._late: dict[int, list[int]] = {}
-        wait = tasks[(workload.kind[tasks] == REDUCE) & (workload.job[tasks] >= 0)]
-        held: Ints = wait[np.append(needed - ended, 0)[workload.job[wait]] > 0]
-        for task in held.tolist():
-            self._held.setdefault(self._job[task], []).append(task)
-        return held
 
     # The run --------------------------------------------------------------------------------------------------------
 
@@ -373,9 +346,9 @@ class Engine(Asked, Course):
                 self.plan(back, CHANGE, node)
         self.await_arrival()
         self.begin(self._own)
-        for kind, free in self.known.free.items() if self.beats else ():
-            for node in np.flatnonzero(free).tolist():
-                self._open(KINDS.index(kind), node)
+        for kind in KINDS:
+            for node in range(len(instance.cluster)):
+                self._open(kind, node)
         if self._calls is not None:
             for time, node in self._calls(instance):
                 self.plan(max(time, self.now), _CALL, node)
@@ -390,48 +363,42 @@ class Engine(Asked, Course):
         elif what == CHANGE:
             self._change(index, index in self._away)
         else:
-            self._offer_node(index, (MAP, REDUCE), called=True)
+            self._offer_node(index, called=True)
 
     def label(self, task: int) -> str:
         return str(self.known.problem.instance.workload.task_ids[task])
 
-    def _moved(self) -> None:
-        """Note that something happened: nothing stands still."""
+    def _note(self, what: int, index: int, node: int) -> None:
+        """Record that something happens: nothing stands still."""
+        self.record.append((self.now, what, index, node))
         self._vain, self._idle_since, self._idle_from = 0, self.now, None
 
     # Tasks ----------------------------------------------------------------------------------------------------------
 
     def begun(self, task: int, node: int) -> None:
         index = self._task_of[task]
-        self.record.append((self.now, STARTED, index, node))
-        self._moved()
-        if self.beats is not None:
-            kind = self._kind[index]
-            if not self.known.room[KINDS[kind]][node]:
-                self.beats.open(kind, node, False)
+        self._note(STARTED, index, node)
+        self._open(self._kind[index], node)
         self.starts(index, node)
 
     def ends(self, task: int) -> None:
-        job, kind = self._job[task], self._kind[task]
-        if kind == REDUCE and job >= 0 and self._maps_left[job] > 0 and self.service.waits_for_maps:
+        job, kind, node = self._job[task], self._kind[task], self.node[task]
+        if kind == KINDS[REDUCE] and self._maps_left[job] > 0 and self.service.waits_for_maps:
             self._late.setdefault(job, []).append(task)
             return
-        node = self.node[task]
         event = self.known.finish(self._number_of[task])
-        self.record.append((self.now, ENDED, task, node))
-        self._moved()
-        if self.beats:
-            self._open(kind, node)
+        self._note(ENDED, task, node)
+        self._open(kind, node)
         self.tell(event)
-        if kind == MAP and job >= 0:
+        if kind == KINDS[MAP] and job >= 0:
             self._map_ended(job)
         super().ends(task)
         self._tasks_done += 1
-        if self.tell_share is not None and self._tasks_done % max(1, self._left // _REPORTS) == 0:
+        if self._tell_share is not None and self._tasks_done % max(1, self._left // _REPORTS) == 0:
             # The share of its tasks, or of its time if it will be stopped.
             until = NEVER if self.rules.until is None else self.rules.until
             over = (self.now - self._began_at) / max(1, until - self._began_at)
-            self.tell_share(min(1.0, max(over, self._tasks_done / self._left)))
+            self._tell_share(min(1.0, max(over, self._tasks_done / self._left)))
 
     def _map_ended(self, job: int) -> None:
         """A job has one map fewer to run: its reduces may be released, or end."""
@@ -441,7 +408,7 @@ class Engine(Asked, Course):
             self._take((task, self.now) for task in self._late.pop(job))
         if self._needed[job] <= 0 and job in self._held:
             for task in self._held.pop(job):
-                self.record.append((self.now, RELEASED, task, -1))
+                self._note(RELEASED, task, -1)
                 self.tell(self.known.release(self._number_of[task]))
 
     def arrive(self) -> None:
@@ -449,9 +416,8 @@ class Engine(Asked, Course):
         known = self.known
         # Never before its arrival, even if that is not at a whole microsecond.
         events: list[Event] = known.move_to(max(self.now / MICRO, known.next_arrival))
-        self._moved()
         for event in events:
-            self.record.append((self.now, ARRIVED, int(known.jobs[event.index]), -1))
+            self._note(ARRIVED, int(known.jobs[event.index]), -1)
             self.tell(event)
         self.await_arrival()
 
@@ -472,13 +438,10 @@ class Engine(Asked, Course):
         """A node comes back, or is lost with what runs there and with output that reduces have not fetched."""
         self._away ^= {node}
         cluster = self.known.problem.instance.cluster
-        slots = (int(cluster.slots[node]), int(cluster.reduce_slots[node])) if back else (0, 0)
-        self.record.append((self.now, BACK if back else LOST, -1, node))
-        event = self.known.change_node(node, slots)
-        if self.beats is not None:
-            for kind in (MAP, REDUCE):
-                self.beats.open(kind, node, bool(slots[kind]))
-        self._moved()
+        event = self.known.change_node(node, (cluster.slots[node], cluster.reduce_slots[node]) if back else (0, 0))
+        self._note(BACK if back else LOST, -1, node)
+        for kind in KINDS:
+            self._open(kind, node)
         self.tell(event)
         self.ask("node_changed", node, back, self.now)
         if back:
@@ -488,16 +451,16 @@ class Engine(Asked, Course):
         #: The jobs with a reduce that has to fetch its maps' output.
         fetching = {self._job[task] for task in reduces if self.end[task] == NEVER} - {-1}
         for task in [task for task, there in enumerate(self.node) if there == node]:
-            if self.end[task] == NEVER or (self._kind[task] == MAP and self._job[task] in fetching):
+            if self.end[task] == NEVER or (self._kind[task] == KINDS[MAP] and self._job[task] in fetching):
                 self._runs_again(task)
 
     def _runs_again(self, task: int) -> None:
         """A task is removed from its node, or its output there is gone: it waits again."""
-        job, kind = self._job[task], self._kind[task]
-        self.record.append((self.now, STOPPED, task, self.node[task]))
+        job = self._job[task]
+        self._note(STOPPED, task, self.node[task])
         event = self.known.return_task(self._number_of[task])
         if self.end[task] == NEVER:
-            if kind == REDUCE and task in self._late.get(job, ()):
+            if task in self._late.get(job, ()):
                 self._late[job].remove(task)
             self.stops(task)
         else:
@@ -508,21 +471,20 @@ class Engine(Asked, Course):
 
     # Offers ---------------------------------------------------------------------------------------------------------
 
-    def _open(self, kind: int, node: int) -> None:
-        """A node may have a free slot by now."""
-        assert self.beats is not None
-        if self.known.room[KINDS[kind]][node]:
-            self.beats.open(kind, node, True)
+    def _open(self, kind: str, node: int) -> None:
+        """Let a node's heartbeats offer its slots of a kind, if it has a free one."""
+        if self.beats is not None:
+            self.beats.open(kind, node, bool(self.known.room[kind][node]))
 
     def _next_offer(self) -> int:
         """The time of the next offer; `NEVER`: not before something happens."""
         waiting = self.known.waiting
-        kinds = _KINDS[bool(waiting["map"]) + 2 * bool(waiting["reduce"])]
+        kinds = [kind for kind in KINDS if waiting[kind]]
         if not kinds or self._calls is not None:
             return NEVER
         return self._next_round(kinds) if self.beats is None else self._next_beat(kinds, self.beats)
 
-    def _next_beat(self, kinds: tuple[int, ...], beats: Beats) -> int:
+    def _next_beat(self, kinds: Sequence[str], beats: Beats) -> int:
         """The next heartbeat of a node with slots to offer. One interval is a round."""
         number = beats.next(kinds, self.now)
         if number is None:
@@ -535,9 +497,9 @@ class Engine(Asked, Course):
         gives_up = rounds >= MAX_IDLE_ROUNDS and self._stands_still and rounds >= self._most_vain
         return NEVER if gives_up and time >= self._until else time
 
-    def _next_round(self, kinds: tuple[int, ...]) -> int:
+    def _next_round(self, kinds: Sequence[str]) -> int:
         """Without heartbeats slots are offered at once; again while tasks start, or if nothing else will happen."""
-        if not any(self.known.free[KINDS[kind]].any() for kind in kinds):
+        if not any(self.known.free[kind].any() for kind in kinds):
             return NEVER
         if not self._vain:
             return self.now
@@ -545,7 +507,7 @@ class Engine(Asked, Course):
             return NEVER
         if self.now < self._until:
             return self._until
-        return self.now if self._vain < MAX_IDLE_ROUNDS or self._vain < self._most_vain else NEVER
+        return self.now if self._vain < self._most_vain else NEVER
 
     @property
     def _most_vain(self) -> int:
@@ -571,33 +533,31 @@ class Engine(Asked, Course):
     def _offers(self) -> None:
         """Offer the slots of the node whose heartbeat it is; without heartbeats, those of all."""
         if self.beats is not None:
-            node = self.beats.node(self._coming)
             self.beats.at = self._coming + 1
-            self._offer_node(node, self.beats.kinds(node))
+            self._offer_node(self.beats.node(self._coming))
             return
         self._report()
         if not sum(self.go_round(kind)[0] for kind in self.known.free if self.known.waiting[kind]):
             self._vain += 1
 
-    def _offer_node(self, node: int, kinds: Sequence[int], called: bool = False) -> None:
+    def _offer_node(self, node: int, called: bool = False) -> None:
         """Offer the free slots of a node, kind after kind, until they are taken or one is declined.
 
         A `called` node is offered with or without a free slot.
         """
         self._report()
         known = self.known
-        for kind in kinds:
-            name = KINDS[kind]
-            room = known.room[name]
-            while known.waiting[name] and (room[node] or called):
-                if not self.offer(Offer(known.time, node, name, room[node])) or self.rules.one:
+        for kind in KINDS:
+            room = known.room[kind]
+            while known.waiting[kind] and (room[node] or called):
+                if not self.offer(Offer(known.time, node, kind, room[node])) or self.rules.one:
                     break
 
     def _report(self) -> None:
         """Report to policies how far running tasks are, by the last heartbeat of each node."""
         if self.reports and self._reported != self.now:
             self._reported = self.now
-            beats = np.full(len(self.known.free[KINDS[MAP]]), self.now)
+            beats = np.full(len(self.known.room[KINDS[MAP]]), self.now)
             if self.beats is not None:
                 beats = self.beats.last_by(self.now)
             if (found := self.service.progress(beats, self.now)) is not None:
@@ -610,7 +570,7 @@ class Engine(Asked, Course):
         running = [task for task, end in enumerate(self.end) if end == NEVER and self.start[task] < NEVER]
         # A reduce whose job has maps left has no end by then.
         jobs_left = {job for job, left in enumerate(self._maps_left) if left > 0}
-        late = [task for task in running if self._kind[task] == REDUCE and self._job[task] in jobs_left]
+        late = [task for task in running if self._kind[task] == KINDS[REDUCE] and self._job[task] in jobs_left]
         endless = sorted({*running} - {*late})
         reasons = []
         if endless:
@@ -619,7 +579,7 @@ class Engine(Asked, Course):
                 f"{runs} for ever ({self._named(endless)}): the service {type(self.service).__name__} gives no end; a "
                 "service must answer one for each task (a rate of 0 gives none)"
             )
-        for kind in (MAP, REDUCE):
+        for kind in KINDS:
             reasons += self._why_waits(kind, bool(running))
         if late and not endless:
             one = len(late) == 1
@@ -630,9 +590,9 @@ class Engine(Asked, Course):
         self.starved = bool(reasons)
         return "; ".join(reasons)
 
-    def _why_waits(self, kind: int, running: bool) -> Iterator[str]:
+    def _why_waits(self, name: str, running: bool) -> Iterator[str]:
         """Why tasks of a kind wait, if any do; `running`: whether anything runs for ever."""
-        known, name = self.known, KINDS[kind]
+        known = self.known
         waiting = known.waiting[name]
         if not waiting:
             return

@@ -15,6 +15,7 @@ from policy_cases import FIRST, answering, first
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import (
     FINISHED,
+    KINDS,
     PENDING,
     RUNNING,
     Cluster,
@@ -407,12 +408,12 @@ def test_times_of_heartbeats(nodes: int, interval: int, begin: int, now: int) ->
 def test_the_next_heartbeat_is_the_first_that_is_open(marks: list[tuple[int, int, bool]], at: int) -> None:
     """Tests the next heartbeat against a walk over all, with nodes opened and closed."""
     beats = Beats(5, 50, 0, np.random.default_rng(1))
-    opened: list[set[int]] = [set(), set()]
-    for kind, node, open_ in marks:
+    opened: dict[str, set[int]] = {"map": set(), "reduce": set()}
+    for number, node, open_ in marks:
+        kind = KINDS[number]
         beats.open(kind, node, open_)
         (opened[kind].add if open_ else opened[kind].discard)(node)
-    assert all((kind in beats.kinds(node)) == (node in opened[kind]) for kind in (0, 1) for node in range(5))
-    for kinds in ((0,), (1,), (0, 1)):
+    for kinds in (["map"], ["reduce"], KINDS):
         among = set().union(*(opened[kind] for kind in kinds))
         beats.at = at
         walk = [number for number in range(at, at + 5) if beats.node(number) in among]
