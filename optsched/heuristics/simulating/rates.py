@@ -305,14 +305,12 @@ class Rates(Service):
     def ended(self, task: int, now: int) -> Ends:
         node = self._leave(task).node
         if self._is_map[task]:
-            self._shuffling.ended(task, node)
+            waited = self._shuffling.ended(task, node)
             for entry in self._shuffling.of_map[task].tolist():
                 reading = self._readings.get(int(self._shuffling.reduce[entry]))
                 if reading is not None:
                     reading.put(node, _work(self._shuffling.size[entry]))
-            for reduce in self._shuffling.waiting(task).tolist():
-                if reduce in self._readings:
-                    self._to_report[reduce] = None
+            self._to_report.update((reduce, None) for reduce in waited if reduce in self._readings)
         return ((WAKE, now),)
 
     def stopped(self, task: int, now: int) -> Ends:
@@ -423,7 +421,7 @@ class Rates(Service):
         until = reading.until()
         if until is None:
             return ()
-        if self._is_map[task] or not (reading.waits or self._shuffling.left(task)):
+        if self._is_map[task] or not (reading.waits or self._shuffling.left[task]):
             return ((task, until),)
         if task in self._shares:
             reading.turn = until
@@ -647,9 +645,9 @@ class Overload(Levels):
         node = self._leave(task)
         if not self._is_map[task]:
             return self._anew([node], now)
-        self._shuffling.ended(task, node)
-        complete = [one for one in self._shuffling.waiting(task).tolist() if not self._shuffling.left(one)]
-        return self._anew([node, *(self._at[reduce] for reduce in complete if reduce in self._at)], now)
+        waited = self._shuffling.ended(task, node)
+        complete = [reduce for reduce in waited if reduce in self._at and not self._shuffling.left[reduce]]
+        return self._anew([node, *(self._at[reduce] for reduce in complete)], now)
 
     def stopped(self, task: int, now: int) -> Ends:
         return self._anew([self._leave(task)], now)
@@ -679,7 +677,7 @@ class Overload(Levels):
 
     def _loads(self, node: int) -> Iterator[Fraction]:
         """By how much its tasks exceed each of a node's resources, as a factor."""
-        asked = [self._takes[not self._shuffling.left(task)][task] for task in self._on[node]]
+        asked = [self._takes[not self._shuffling.left[task]][task] for task in self._on[node]]
         for has, *amounts in zip(self._has[node], *asked, strict=True):
             if any(amounts):
                 yield sum(map(decimal, amounts)) / decimal(has)

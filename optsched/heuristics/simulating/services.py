@@ -186,6 +186,8 @@ class Shuffling:
         For each task the entries that it sends, and those that it receives.
     node
         For each ended map, the node it ran on, else -1; shape (tasks,).
+    left
+        For each reduce, how many maps must end before it has all of its input; shape (tasks,).
 
     Examples
     --------
@@ -193,8 +195,8 @@ class Shuffling:
     >>> sent = Shuffle([0, 1], [2, 2], size=[5.0, 7.0])
     >>> workload = Workload(["m1", "m2", "r"], job=[0, 0, 0], job_ids=["j"], kind=[0, 0, 1], shuffle=sent)
     >>> shuffling = Shuffling(Instance(Cluster(["a"]), workload))
-    >>> shuffling.ended(1, 0), shuffling.left(2), shuffling.ready(2).tolist()
-    (None, 1, [1])
+    >>> shuffling.ended(1, 0), int(shuffling.left[2]), shuffling.ready(2).tolist()
+    ([2], 1, [1])
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -207,21 +209,16 @@ class Shuffling:
         self.of_map, self.of_reduce = _entries_of(self.map, tasks), _entries_of(self.reduce, tasks)
         done = (workload.kind == MAP) & (instance.state.status == FINISHED)
         self.node: Ints = np.where(done, instance.state.node, NONE)
-        self._job = workload.job
-        left = (workload.kind == MAP) & ~done & (workload.job >= 0)
-        #: Maps of each job that have not ended; the last entry is for tasks without a job.
-        self._left = np.append(np.bincount(workload.job[left], minlength=len(workload.job_ids)), 0)
-        #: Whether an entry comes from a map of another job, or of none; and how many of a reduce's are still to come.
-        self._apart = (self._job[self.map] != self._job[self.reduce]) | (self._job[self.reduce] < 0)
-        late = self._apart & ~done[self.map]
-        self._apart_left = np.bincount(self.reduce[late], minlength=tasks)
-        rows = np.flatnonzero((workload.kind == REDUCE) & (workload.job >= 0))
-        #: The reduces of jobs, and for each job the positions of its own in that list.
-        self._rows, self._reduces = rows, _entries_of(workload.job[rows], len(workload.job_ids))
-
-    def left(self, reduce: int) -> int:
-        """How many maps must end before a reduce has all of its input."""
-        return int(self._left[self._job[reduce]] + self._apart_left[reduce])
+        self._job, jobs = workload.job, len(workload.job_ids)
+        #: The reduces of each job; the last row has all other tasks.
+        of = np.where((workload.kind == REDUCE) & (self._job >= 0), self._job, jobs)
+        self._reduces = _entries_of(of, jobs + 1)
+        late = (workload.kind == MAP) & ~done
+        of_job = np.bincount(self._job[late & (self._job >= 0)], minlength=jobs + 1)
+        apart = late[self.map] & ((self._job[self.map] != self._job[self.reduce]) | (self._job[self.reduce] < 0))
+        #: Late maps of another job, or of none, and reduces to which they send.
+        sends = np.unique(np.stack((self.map, self.reduce))[:, apart], axis=1)
+        self.left: Ints = of_job[self._job] + np.bincount(sends[1], minlength=tasks)
 
     def ready(self, reduce: int) -> Ints:
         """The entries that a reduce receives from ended maps, in order."""
@@ -229,25 +226,21 @@ class Shuffling:
         ready: Ints = entries[self.node[self.map[entries]] != NONE]
         return ready
 
-    def ended(self, task: int, node: int) -> None:
-        """A map has ended on a node."""
+    def ended(self, task: int, node: int) -> list[int]:
+        """A map has ended on a node; returns the reduces that waited for it: of its job, and those it sends to."""
         self.node[task] = node
-        if self._job[task] >= 0:
-            self._left[self._job[task]] -= 1
-        entries = self.of_map[task]
-        np.subtract.at(self._apart_left, self.reduce[entries[self._apart[entries]]], 1)
+        receive = self.reduce[self.of_map[task]]
+        if (job := self._job[task]) >= 0:
+            receive = np.concatenate((receive, self._reduces[job]))
+        waited: list[int] = np.unique(receive).tolist()
+        self.left[waited] -= 1
+        return waited
 
     def progress(self, maps: Ints, read: Floats, emitted: Floats) -> Progress | None:
         """What becomes known about maps, each with the MB that it has read and its emitted share; or None."""
         sent = self.of_map.take(maps)
         known = Progress(maps, read, sent.values, self.size[sent.values] * emitted[sent.row_of])
         return known if len(maps) else None
-
-    def waiting(self, task: int) -> Ints:
-        """The reduces that wait for a map: those of its job, and those that it sends to."""
-        job = self._job[task]
-        own = self._rows[self._reduces[job]] if job >= 0 else self._rows[:0]
-        return np.union1d(own, self.reduce[self.of_map[task]])
 
 
 def unplaced(instance: Instance) -> Iterator[Fault]:
@@ -351,7 +344,7 @@ class Transfer(Service):
             self._running[node].add(task)
             if self.shuffle == "none":
                 return ((task, now + int(self._computes[task])),)
-            return () if self._shuffling.left(task) else ((task, self._end_of(task, now)),)
+            return () if self._shuffling.left[task] else ((task, self._end_of(task, now)),)
         self._takes[task] = self._times.on(np.array([task]), np.array([node]))[0]
         self._fetches[task] = self._takes[task] - self._computes[task]
         self._running[node].add(task)
@@ -361,13 +354,11 @@ class Transfer(Service):
         self._running[self._node[task]].discard(task)
         if not self._is_map[task] or self.shuffle == "none":
             return ()
-        self._shuffling.ended(task, int(self._node[task]))
-        reduces = [
-            reduce
-            for reduce in self._shuffling.waiting(task).tolist()
-            if reduce in self._running[self._node[reduce]] and not self._shuffling.left(reduce)
+        return [
+            (reduce, self._end_of(reduce, now))
+            for reduce in self._shuffling.ended(task, int(self._node[task]))
+            if reduce in self._running[self._node[reduce]] and not self._shuffling.left[reduce]
         ]
-        return [(reduce, self._end_of(reduce, now)) for reduce in reduces]
 
     def stopped(self, task: int, now: int) -> Ends:
         self._running[self._node[task]].discard(task)
