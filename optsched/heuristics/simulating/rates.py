@@ -11,7 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
-from math import ceil, isnan
+from math import ceil, inf, isnan
+from typing import Any
 
 import numpy as np
 
@@ -59,12 +60,12 @@ class Shares:
     (None, None, {8: 3, 9: 1})
     """
 
-    def __init__(self, capacity: Sequence[int]) -> None:
+    def __init__(self, capacity: Sequence[float]) -> None:
         self._capacity = capacity
         #: The flows on each resource, in the order of arrival, and their total demand.
         self._users: list[dict[int, None]] = [{} for _ in capacity]
         self._asked = [0] * len(capacity)
-        self._uses: dict[int, tuple[int, ...]] = {}
+        self._uses: dict[int, Sequence[int]] = {}
         self._most: dict[int, int] = {}
         self.rate: dict[int, int] = {}
         #: Flows whose rates may have changed since they were settled.
@@ -73,39 +74,37 @@ class Shares:
     def __contains__(self, flow: object) -> bool:
         return flow in self._uses
 
-    def add(self, flow: int, uses: Iterable[int], most: int) -> None:
+    def users(self, resource: int) -> int:
+        """How many flows use a resource."""
+        return len(self._users[resource])
+
+    def add(self, flow: int, uses: Sequence[int], most: int) -> None:
         """Add a flow with the demand `most`. It has no rate until it is settled."""
-        used = tuple(uses)
-        asked = min((self._capacity[resource] for resource in used), default=most)
-        asked = min(asked, most)
-        self._uses[flow], self._most[flow] = used, asked
-        for resource in used:
+        asked: Any = min([most, *(self._capacity[resource] for resource in uses)])
+        self._uses[flow], self._most[flow] = uses, asked
+        for resource in uses:
             self._users[resource][flow] = None
             self._asked[resource] += asked
         self._touched[flow] = None
 
     def remove(self, flow: int) -> None:
-        """Remove a flow."""
-        for resource in self._uses.pop(flow):
+        """Remove a flow, if it is there."""
+        for resource in self._uses.pop(flow, ()):
             del self._users[resource][flow]
             if self._asked[resource] > self._capacity[resource]:
                 self._touched.update(self._users[resource])
             self._asked[resource] -= self._most[flow]
-        del self._most[flow]
+        self._most.pop(flow, None)
         self.rate.pop(flow, None)
         self._touched.pop(flow, None)
 
     def settle(self) -> dict[int, int]:
         """Give each flow its rate; returns those whose rate changed, with it."""
-        if not self._touched:
-            return {}
         flows, tight = self._joined()
         self._touched = {}
-        changed = {}
         filled = self._filled(flows, tight)
-        for flow in flows:
-            if self.rate.get(flow) != filled[flow]:
-                self.rate[flow] = changed[flow] = filled[flow]
+        changed = {flow: rate for flow, rate in filled.items() if self.rate.get(flow) != rate}
+        self.rate |= changed
         return changed
 
     def _joined(self) -> tuple[list[int], list[int]]:
@@ -126,13 +125,11 @@ class Shares:
 
     def _filled(self, flows: list[int], tight: list[int]) -> dict[int, int]:
         """The rates of flows that share scarce resources with no others."""
-        if not tight:  # the common case: there is enough for all
-            return {flow: self._most[flow] for flow in flows}
-        left = {resource: self._capacity[resource] for resource in tight}
+        left: dict[int, Any] = {resource: self._capacity[resource] for resource in tight}
         count = {resource: len(self._users[resource]) for resource in tight}
+        #: The share that each resource gave at some time; it only grows.
         levels = [(left[resource] // count[resource], resource) for resource in tight]
         heapify(levels)
-        modest = sorted(flows, key=self._most.__getitem__)  # stable: flows with equal demand stay in order
         rate: dict[int, int] = {}
 
         def give(flow: int, level: int) -> None:
@@ -142,9 +139,7 @@ class Shares:
                     left[resource] -= level
                     count[resource] -= 1
 
-        for flow in modest:
-            if flow in rate:
-                continue
+        for flow in sorted(flows, key=self._most.__getitem__):  # stable: flows with equal demand stay in order
             asked = self._most[flow]
             while levels and levels[0][0] < asked:
                 level, resource = heappop(levels)
@@ -163,7 +158,7 @@ class Shares:
 
 
 class _Reading:
-    """A task that reads: what is left of its current read, at which rate, and what waits for it.
+    """A task that reads: what it reads from which node, at which rates so far, and what waits for it.
 
     Attributes
     ----------
@@ -171,26 +166,20 @@ class _Reading:
         Where it runs.
     source
         The node that it reads from.
-    total, left
-        What it reads from there, and what of it was left at `since`: a rate times microseconds.
-    rate
-        The rate since then.
+    total
+        What it reads from there: a rate times microseconds.
+    marks
+        When its rate changed, what was left to read from there, and the rate from then on.
     waits
         What other nodes have for it.
-    turn
-        When it has read everything from there and turns to another node.
-    marks
-        For a map: when its rate changed, what was left, and the rate from then on.
     """
 
-    __slots__ = ("left", "marks", "node", "rate", "since", "source", "total", "turn", "waits")
+    __slots__ = ("marks", "node", "source", "total", "waits")
 
     def __init__(self, node: int, now: int) -> None:
-        self.node, self.source, self.since = node, _NOWHERE, now
-        self.total = self.left = self.rate = 0
+        self.node = node
         self.waits: dict[int, int] = {}
-        self.turn = -1
-        self.marks: list[tuple[int, int, int]] = []
+        self.read(_NOWHERE, 0, now)
 
     def put(self, source: int, work: int) -> None:
         """Add what a node has for it."""
@@ -199,23 +188,23 @@ class _Reading:
 
     def read(self, source: int, work: int, now: int) -> None:
         """Begin to read from a node."""
-        self.source, self.total, self.left, self.since, self.rate = source, work, work, now, 0
+        self.source, self.total, self.marks = source, work, [(now, work, 0)]
 
     def left_at(self, now: int) -> int:
         """The remaining work."""
-        return max(0, self.left - self.rate * (now - self.since))
+        since, left, rate = self.marks[-1]
+        return max(0, left - rate * (now - since))
 
-    def go(self, rate: int, now: int, marked: bool) -> None:
+    def go(self, rate: int, now: int) -> None:
         """Continue at another rate."""
-        self.left, self.since, self.rate = self.left_at(now), now, rate
-        if marked:
-            self.marks.append((now, self.left, rate))
+        self.marks.append((now, self.left_at(now), rate))
 
     def until(self) -> int | None:
         """When everything is read from there; None: never at this rate."""
-        if not self.left:
-            return self.since
-        return self.since - (-self.left // self.rate) if self.rate else None
+        since, left, rate = self.marks[-1]
+        if not left:
+            return since
+        return since - (-left // rate) if rate else None
 
     def reported(self, beat: int) -> int:
         """The remaining work at a time, no earlier than that of the last call."""
@@ -270,21 +259,16 @@ class Rates(Service):
         if faults := [*_faults(instance), *unplaced(instance)]:
             raise MissingField(faults, place_of(instance, "rates"))
         cluster, workload, state = instance.cluster, instance.workload, instance.state
-        capacities: list[int] = []
-        #: The resource of each node for tasks that process there, take in, and read from it; None: without a limit.
-        self._process, self._in, self._out = (
-            _resources(column, capacities) for column in (cluster.rate_process, cluster.rate_in, cluster.rate_out)
-        )
-        self._shares: Shares = Shares(capacities)
         self._instance, self._is_map = instance, (workload.kind == MAP).tolist()
+        self._nodes = len(cluster)
+        limits = np.concatenate((cluster.rate_process, cluster.rate_in, cluster.rate_out)).tolist()
+        #: The resources: what each node processes, then what each takes in, then what each gives out.
+        self._shares = Shares([inf if isnan(rate) else _units(rate) for rate in limits])
         self._shuffling = Shuffling(instance)
         self._receives = self._shuffling.of_reduce.lengths > 0
-        #: Tasks that read from each node.
-        self._readers = [0] * len(cluster)
         self._readings: dict[int, _Reading] = {}
-        self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
         self._heard: Ints = np.full(len(cluster), -(2**53))
-        #: Tasks whose end must be reported even at the same rate, and when reduces have read everything from a node.
+        #: Tasks whose end must be reported even at the same rate, and when reduces may have read everything from a node.
         self._to_report: dict[int, None] = {}
         self._turns: list[tuple[int, int]] = []
         #: Tasks that run at the snapshot and are still to begin.
@@ -297,8 +281,7 @@ class Rates(Service):
         self._begin(task, node, now)
         if not self._at_first:
             return ((WAKE, now),)
-        self._turn_all(now)
-        self._settle(now)
+        self._share_again(now)
         self._at_first -= 1
         return () if self._at_first else self._replayed()
 
@@ -320,11 +303,10 @@ class Rates(Service):
     def woken(self, now: int) -> Ends:
         """Reduces that have read everything from a node turn to the next; affected tasks get new ends."""
         while self._turns and self._turns[0][0] <= now:
-            turn, task = heappop(self._turns)
-            if task in self._readings and self._readings[task].turn == turn:
+            _, task = heappop(self._turns)
+            if task in self._readings:
                 self._to_report[task] = None
-        self._turn_all(now)
-        touched = {*self._settle(now), *self._to_report}
+        touched = {*self._share_again(now), *self._to_report}
         self._to_report.clear()
         ends = [end for task in sorted(touched) for end in self._end_of(task)]
         if self._turns:
@@ -332,16 +314,13 @@ class Rates(Service):
         return ends
 
     def progress(self, beats: Ints, now: int) -> Progress | None:
-        heard = np.flatnonzero(beats > self._heard).tolist()
+        heard = (beats > self._heard).tolist()
         self._heard = beats
         reporting, shares = [], []
-        for node in heard:
-            beat = int(beats[node])
-            for task in self._on[node]:
-                reading = self._readings[task]
-                if self._is_map[task] and reading.total > 0 and reading.marks:
-                    reporting.append(task)
-                    shares.append(1 - reading.reported(beat) / reading.total)
+        for task, reading in self._readings.items():
+            if heard[reading.node] and self._is_map[task] and reading.total:
+                reporting.append(task)
+                shares.append(1 - reading.reported(int(beats[reading.node])) / reading.total)
         maps, share = np.array(reporting, dtype=np.int64), np.array(shares)
         return self._shuffling.progress(maps, self._instance.workload.size[maps] * share, share)
 
@@ -350,7 +329,6 @@ class Rates(Service):
     def _begin(self, task: int, node: int, now: int) -> None:
         """A task starts to read."""
         reading = self._readings[task] = _Reading(node, now)
-        self._on[node][task] = None
         self._to_report[task] = None
         size = self._instance.workload.size[task]
         if self._is_map[task]:
@@ -364,56 +342,38 @@ class Rates(Service):
 
     def _leave(self, task: int) -> _Reading:
         """A task is no longer on its node."""
-        reading = self._readings.pop(task)
-        del self._on[reading.node][task]
         self._to_report.pop(task, None)
-        self._let_go(task, reading)
-        return reading
+        self._shares.remove(task)
+        return self._readings.pop(task)
 
     def _read(self, task: int, reading: _Reading, source: int, work: int, now: int) -> None:
         """A task reads from a node from now on."""
         node = reading.node
-        limits = [self._process[node]]
+        uses = [node]
         if source not in (_NOWHERE, node):
-            limits.append(self._in[node])
-        if self._gives(source, node):
-            limits.append(self._out[source])
-            self._readers[source] += 1
+            uses.append(self._nodes + node)
+        if source != _NOWHERE and (source != node or self.local == "shared"):
+            uses.append(2 * self._nodes + source)
         reading.read(source, work, now)
         asks = float(task_rates(self._instance, np.array([task]))[0, self._instance.cluster.type[node]])
-        demand = _ALL if isnan(asks) else _units(asks)
-        self._shares.add(task, [limit for limit in limits if limit is not None], demand)
+        self._shares.add(task, uses, _ALL if isnan(asks) else _units(asks))
 
-    def _let_go(self, task: int, reading: _Reading) -> None:
-        """A task no longer reads from its source."""
-        if task in self._shares:
-            self._shares.remove(task)
-            if self._gives(reading.source, reading.node):
-                self._readers[reading.source] -= 1
-
-    def _gives(self, source: int, node: int) -> bool:
-        """Whether a task on a node that reads from a source needs a share of the source's output rate."""
-        return source != _NOWHERE and (source != node or self.local == "shared")
-
-    def _turn_all(self, now: int) -> None:
-        """Every reduce that has read everything from a node turns to the next one with something for it."""
+    def _share_again(self, now: int) -> dict[int, int]:
+        """Share again; returns the tasks whose rates changed. Reduces that have read a node's data turn to the next."""
         for task in self._to_report:
             reading = self._readings[task]
             if self._is_map[task] or reading.left_at(now):
                 continue
-            self._let_go(task, reading)
+            self._shares.remove(task)
             reading.read(_NOWHERE, 0, now)
             if reading.waits:
-                turns = {node: (node - reading.node - 1) % len(self._readers) for node in reading.waits}
+                turns = {node: (node - reading.node - 1) % self._nodes for node in reading.waits}
                 source = min(turns, key=turns.__getitem__)
                 self._read(task, reading, source, reading.waits.pop(source), now)
-
-    def _settle(self, now: int) -> list[int]:
-        """Share again; returns the tasks whose rates changed."""
         changed = self._shares.settle()
         for task, rate in changed.items():
-            self._readings[task].go(rate, now, marked=self._is_map[task])
-        return list(changed)
+            self._readings[task].go(rate, now)
+        return changed
 
     def _end_of(self, task: int) -> Ends:
         """The end of a task at its current rate; nothing yet if it is unknown."""
@@ -424,7 +384,6 @@ class Rates(Service):
         if self._is_map[task] or not (reading.waits or self._shuffling.left[task]):
             return ((task, until),)
         if task in self._shares:
-            reading.turn = until
             heappush(self._turns, (until, task))
         return ()
 
@@ -435,9 +394,7 @@ class Rates(Service):
             left = reading.left_at(self._time)
             if self._is_map[task] and not np.isnan(read[task]):
                 left = max(0, reading.total - _work(read[task]))
-            reading.left, reading.since = left, self._time
-            if self._is_map[task]:
-                reading.marks = [(self._time, left, reading.rate)]
+            reading.marks = [(self._time, left, reading.marks[-1][2])]
         return ((WAKE, self._time),)
 
     def _source(self, task: int, node: int) -> int:
@@ -449,7 +406,7 @@ class Rates(Service):
             return node
         rack = self._instance.cluster.rack
         near = [holder for holder in holders if rack[holder] >= 0 and rack[holder] == rack[node]]
-        return min(near or holders, key=lambda holder: (self._readers[holder], holder))
+        return min(near or holders, key=lambda holder: (self._shares.users(2 * self._nodes + holder), holder))
 
 
 def least_times(instance: Instance, local: str = "free") -> Instance:
@@ -549,16 +506,6 @@ def _work(size: float) -> int:
     return _units(size) * MICRO
 
 
-def _resources(rates: Floats, capacities: list[int]) -> list[int | None]:
-    """Append the nodes' capacities of a kind to all capacities; returns each node's position, None if not given."""
-    numbers: list[int | None] = []
-    for rate in rates.tolist():
-        numbers.append(None if isnan(rate) else len(capacities))
-        if not isnan(rate):
-            capacities.append(_units(rate))
-    return numbers
-
-
 def _faults(instance: Instance) -> Iterator[Fault]:
     """The faults of tasks that lack something, or would run for ever; one each."""
     workload, cluster = instance.workload, instance.cluster
@@ -625,19 +572,17 @@ class Overload(Levels):
         self._has = list(zip(*(_capacity(cluster, name).tolist() for name in takes[0]), strict=True))
         self._is_map = (workload.kind == MAP).tolist()
         self._shuffling = Shuffling(instance)
-        #: The node of each running task, and its remaining time without slowdown, in microseconds.
+        #: The node of each running task.
         self._at: dict[int, int] = {}
-        self._left: dict[int, Fraction] = {}
-        #: For each node its tasks, their slowdown, and since when `_left` holds.
-        self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
+        #: For each node the remaining microseconds of its tasks without slowdown, their slowdown, and since when.
+        self._on: list[dict[int, Fraction]] = [{} for _ in cluster.node_ids]
         self._slower = [Fraction(1)] * len(cluster)
         self._since = [0] * len(cluster)
 
     def started(self, task: int, node: int, now: int) -> Ends:
         ((_, end),) = super().started(task, node, now)
         self._pass(node, now)
-        self._at[task], self._left[task] = node, Fraction(end - now)
-        self._on[node][task] = None
+        self._at[task], self._on[node][task] = node, Fraction(end - now)
         ends = self._anew([node], now)
         return ends if end > now else [*ends, (task, now)]
 
@@ -655,14 +600,13 @@ class Overload(Levels):
     def _leave(self, task: int) -> int:
         """A task runs no longer; returns the node on which it ran."""
         node = self._at.pop(task)
-        del self._on[node][task], self._left[task]
+        del self._on[node][task]
         return node
 
     def _pass(self, node: int, now: int) -> None:
         """Let time pass on a node."""
         went = (now - self._since[node]) / self._slower[node]
-        for task in self._on[node]:
-            self._left[task] -= went
+        self._on[node] = {task: left - went for task, left in self._on[node].items()}
         self._since[node] = now
 
     def _anew(self, nodes: Iterable[int], now: int) -> Sequence[tuple[int, int]]:
@@ -671,8 +615,7 @@ class Overload(Levels):
         for node in dict.fromkeys(nodes):
             self._pass(node, now)
             slower = self._slower[node] = max([Fraction(1), *self._loads(node)])
-            left = ((task, self._left[task]) for task in self._on[node])
-            ends += [(task, now + ceil(time * slower)) for task, time in left if time > 0]
+            ends += [(task, now + ceil(left * slower)) for task, left in self._on[node].items() if left > 0]
         return ends
 
     def _loads(self, node: int) -> Iterator[Fraction]:
