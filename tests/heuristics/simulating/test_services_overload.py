@@ -14,7 +14,7 @@ from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import MICRO
 from optsched.heuristics.simulating import simulate
-from optsched.heuristics.simulating.rates import Overload
+from optsched.heuristics.simulating.services import Overload
 from optsched.instances.generate import generate
 from optsched.problems import JobTimes, Makespan
 
