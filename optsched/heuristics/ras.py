@@ -126,33 +126,35 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
 
 
 class _Trackers:
-    """Maps on the trackers while they are moved, with the free room and the worth of each job's number of maps.
-
-    Attributes
-    ----------
-    rooms
-        The maps on the trackers, and what they leave free.
-    waiting
-        Maps of each job without a tracker.
-    utility, fewer
-        Utility of each job, and what it would be with one map fewer (the same for a job without maps).
-    """
+    """Maps on the trackers while they are moved: `rooms` has them, and what they leave free."""
 
     def __init__(self, problem: Utility, reduces: Ints) -> None:
-        jobs = range(len(problem.jobs))
-        placed = reduces.sum(axis=1)
-        self._worth = [[int(worth) for worth in problem.map_worth(job, placed[job])] for job in jobs]
+        jobs, placed = range(len(problem.jobs)), reduces.sum(axis=1)
         self.rooms = Rooms(problem, Allocation(np.zeros(reduces.shape, dtype=np.int64), reduces))
-        self.waiting: list[int] = problem.pending_maps.tolist()
-        self.utility, self.fewer = [0 for _ in jobs], [0 for _ in jobs]
-        #: The jobs with a waiting map, sorted by utility, those first whose utility one more map raises. And each job's
-        #: entry: (whether it is not raised, utility, job).
-        self._order: list[tuple[bool, int, int]] = []
-        self._entry: dict[int, tuple[bool, int, int]] = {}
+        #: The utility of each job by the number of its maps, up to all of them.
+        self._worth = [[int(worth) for worth in problem.map_worth(job, placed[job])] for job in jobs]
+        #: The turns of the jobs with a waiting map, sorted.
+        self._order = sorted(self._turn(job) for job in jobs if self._waiting(job))
         #: Trackers on which nothing fitted, since the last time that a map was removed or another job began to wait.
         self._full: set[int] = set()
-        for job in jobs:
-            self._weigh(job)
+
+    def _waiting(self, job: int) -> int:
+        """How many maps of a job have no tracker."""
+        return len(self._worth[job]) - 1 - self.rooms.placed[MAP][job]
+
+    def _utility(self, job: int, more: int = 0) -> int:
+        """The utility of a job with so many more maps than it has; none is below that without a map."""
+        return self._worth[job][max(self.rooms.placed[MAP][job] + more, 0)]
+
+    def _turn(self, job: int) -> tuple[bool, int, int]:
+        """The turn of a job with a waiting map: jobs first whose utility one more map raises, then by utility."""
+        utility = self._utility(job)
+        return self._utility(job, 1) <= utility, utility, job
+
+    @property
+    def utilities(self) -> list[int]:
+        """The utility of each job."""
+        return [self._utility(job) for job in range(len(self._worth))]
 
     def settle(self, rounds: int, improvement: str) -> Rounds:
         """Run the rounds; see `map_rounds`."""
@@ -167,7 +169,7 @@ class _Trackers:
                 given = self.fill(node)
                 swapped = self.swap(node, strict)
                 changed = changed or given or swapped
-            lowest.append(exact(min(self.utility, default=0), GRID))
+            lowest.append(exact(min(self.utilities, default=0), GRID))
             state = self.rooms.digest(MAP)  # the nodes of all maps
             if not changed or state in seen:
                 ended = "endless" if changed else "settled"
@@ -198,11 +200,11 @@ class _Trackers:
         givers = list[int]()
         while not (fits := self.rooms.fits(MAP, taker, node)):
             check()
-            floor = before if strict else min(self.utility)  # a job at this minimum has none to give
-            able = [job for job in self.rooms.on(MAP, node) if job != taker and self.fewer[job] > floor]
+            floor = before if strict else min(self.utilities)  # a job at this minimum has none to give
+            able = [job for job in self.rooms.on(MAP, node) if job != taker and self._utility(job, -1) > floor]
             if not able:
                 break
-            givers.append(max(able, key=lambda job: (self.utility[job], -job)))
+            givers.append(max(able, key=lambda job: (self._utility(job), -job)))
             self._move(givers[-1], node, -1)
         if fits:
             self._move(taker, node, 1)
@@ -214,24 +216,15 @@ class _Trackers:
 
     def _move(self, job: int, node: int, count: int) -> None:
         """Change the number of a job's maps on a tracker by `count` (1 or -1)."""
+        if self._waiting(job):
+            del self._order[bisect_left(self._order, self._turn(job))]
         self.rooms.put(MAP, job, node, count)
-        self.waiting[job] -= count
+        if self._waiting(job):
+            insort(self._order, self._turn(job))
         if count < 0:
             self._full.discard(node)
-            if self.waiting[job] == 1:
+            if self._waiting(job) == 1:
                 self._full.clear()
-        self._weigh(job)
-
-    def _weigh(self, job: int) -> None:
-        """Update a job's utility and its turn."""
-        worth = self._worth[job]
-        count = len(worth) - 1 - self.waiting[job]
-        self.utility[job], self.fewer[job] = worth[count], worth[max(count - 1, 0)]
-        if job in self._entry:
-            del self._order[bisect_left(self._order, self._entry.pop(job))]
-        if self.waiting[job]:
-            self._entry[job] = worth[count + 1] <= worth[count], worth[count], job
-            insort(self._order, self._entry[job])
 
 
 # `fair-sharing`: jobs share fixed slots equally; Sharmilarani et al. compare RAS with it ------------------------------
@@ -305,14 +298,15 @@ class _Offered:
 
     def __init__(self, problem: Utility, kind: int, rooms: Rooms, idle: Ints) -> None:
         self._kind, self._rooms, self._idle = kind, rooms, idle
-        self._waiting: list[int] = (problem.pending_maps, problem.pending_reduces)[kind].tolist()
+        self._pending: list[int] = (problem.pending_maps, problem.pending_reduces)[kind].tolist()
         workload, state = problem.instance.workload, problem.instance.state
         owners = workload.job[(state.status == RUNNING) & (workload.kind == kind)]
-        self._runs = [
-            int(np.count_nonzero(owners == job)) + int(placed)
-            for job, placed in zip(problem.jobs, rooms.placed[kind], strict=True)
-        ]
-        self._order = sorted((run, job) for job, run in enumerate(self._runs) if self._waiting[job])
+        self._running = [int(np.count_nonzero(owners == job)) for job in problem.jobs]
+        self._order = sorted(self._turn(job) for job, pending in enumerate(self._pending) if pending)
+
+    def _turn(self, job: int) -> tuple[int, int]:
+        """The turn of a job: by how many of its tasks run."""
+        return self._running[job] + self._rooms.placed[self._kind][job], job
 
     def go_round(self, trackers: Ints) -> bool:
         """Offer one slot of each of these trackers that has one; returns whether anything was placed."""
@@ -324,13 +318,11 @@ class _Offered:
                 self._idle[node] = 0  # no task will fit there later either: free room only shrinks
                 continue
             placed = True
+            self._order.remove(self._turn(job))
             self._rooms.put(self._kind, job, node)
             self._idle[node] -= 1
-            self._order.remove((self._runs[job], job))
-            self._runs[job] += 1
-            self._waiting[job] -= 1
-            if self._waiting[job]:
-                insort(self._order, (self._runs[job], job))
+            if self._rooms.placed[self._kind][job] < self._pending[job]:
+                insort(self._order, self._turn(job))
         return placed
 
 

@@ -78,9 +78,9 @@ def test_each_strict_swap_raises_the_ordered_vector(problem: Utility) -> None:
 
     class Watched(controller._Trackers):
         def swap(self, node: int, strict: bool) -> bool:
-            before, maps, free = sorted(self.utility), self.rooms.digest(MAP), self.rooms.free.copy()
+            before, maps, free = sorted(self.utilities), self.rooms.digest(MAP), self.rooms.free.copy()
             kept = super().swap(node, strict)
-            assert kept == (sorted(self.utility) > before)
+            assert kept == (sorted(self.utilities) > before)
             assert kept == (maps != self.rooms.digest(MAP))
             assert kept or np.array_equal(free, self.rooms.free)
             return kept
