@@ -75,7 +75,8 @@ def larts(
     nodes = maps_in_order(problem)
     reduces = positions_of(problem, REDUCE)
     instance = problem.instance
-    where = np.where(problem.placement(nodes).nodes != NONE, problem.placement(nodes).nodes, instance.state.node)
+    placed = problem.placement(nodes).nodes
+    where = np.where(placed != NONE, placed, instance.state.node)
     amounts = all_stored(instance, where, problem.tasks[reduces], sizes)
     places = cluster_places(instance.cluster, instance.name)
     preference = np.zeros(amounts.shape)
@@ -227,8 +228,7 @@ class DelayPolicy(JobPolicy):
         D1: int | str = AUTO,  # noqa: N803
         D2: int | str = AUTO,  # noqa: N803
     ) -> None:
-        self.two_level = form == "two-level"
-        self.delays = (D1, D2) if self.two_level else (D, 0)
+        self.delays = (D1, D2) if form == "two-level" else (D, 0)  # with one delay, no job waits for a rack
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         #: For each job, the level that it has reached by its last start, how often it was skipped since, and its value
@@ -243,8 +243,7 @@ class DelayPolicy(JobPolicy):
     def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
         """The most skips of a job until it takes any slot; each round skips it once or more."""
         auto = max(self._auto.values(), default=0)
-        known = {HADOOP: self._hadoop, AUTO: auto}
-        return sum(known[delay] if isinstance(delay, str) else int(delay) for delay in self.delays)
+        return sum(self._offers(delay, auto) for delay in self.delays)
 
     def learn(self, tasks: Ints, view: View) -> None:
         free = int(np.count_nonzero(view.free_map_slots))
@@ -270,18 +269,16 @@ class DelayPolicy(JobPolicy):
 
     def _patience(self, job: int) -> int:
         """The farthest level that a job takes now."""
-        level, skips = self._level[job], self._skips[job]
-        to_rack = self._offers(self.delays[0], job) if level == NODE else 0
-        if not self.two_level:
-            return ANYWHERE if skips >= to_rack else NODE
-        to_any = to_rack + self._offers(self.delays[1], job) if level != ANYWHERE else 0
+        level, skips, auto = self._level[job], self._skips[job], self._auto.get(job, 0)
+        to_rack = self._offers(self.delays[0], auto) if level == NODE else 0
+        to_any = to_rack + self._offers(self.delays[1], auto) if level != ANYWHERE else 0
         return ANYWHERE if skips >= to_any else RACK if skips >= to_rack else NODE
 
-    def _offers(self, delay: int | str, job: int) -> int:
-        """The number of offers of a delay."""
+    def _offers(self, delay: int | str, auto: int) -> int:
+        """The number of offers of a delay; `auto` stands for the given one."""
         if delay == HADOOP:
             return self._hadoop
-        return self._auto.get(job, 0) if delay == AUTO else int(delay)
+        return auto if delay == AUTO else int(delay)
 
 
 class FairPolicy(DelayPolicy):
