@@ -194,26 +194,26 @@ class Agenda:
         again = RETRIED[retry] if retry else frozenset()
         solved = {row["key"]: row["status"] not in again for row in store.rows("SELECT key, status FROM optima")}
         ran = {row["key"]: row for row in store.rows("SELECT key, status, stale FROM runs")}
-        #: Runs by the optimum that they wait for, first those that are not being computed.
-        self._waiting: dict[str, list[PlannedRun]] = {}
+        #: Runs that can begin, and the others by the optimum that they wait for.
         self._ready: deque[PlannedRun] = deque()
-        #: The number of runs that are there already.
-        self.there = 0
-        #: How many of them were stopped, and are not computed again.
+        self._waiting: dict[str, list[PlannedRun]] = {}
+        #: How the runs ended that are there already.
         self.kept: Counter[str] = Counter()
-        for key, wanted in plan.unique.items():
-            found, is_solved = ran.get(key), solved.get(wanted.posed.key, False)
+        wanted: list[PlannedRun] = []
+        for key, one in plan.unique.items():
+            found, is_solved = ran.get(key), solved.get(one.posed.key, False)
             if is_solved and found and not found["stale"] and found["status"] not in again:
-                self.there += 1
                 self.kept[found["status"]] += 1
-            elif is_solved:
-                self._ready.append(wanted)
+                continue
+            wanted.append(one)
+            if is_solved:
+                self._ready.append(one)
             else:
-                self._waiting.setdefault(wanted.posed.key, []).append(wanted)
+                self._waiting.setdefault(one.posed.key, []).append(one)
+        #: The number of these, and of the runs and optima to be computed.
+        self.there, self.runs, self.optima = self.kept.total(), len(wanted), len(self._waiting)
         #: How many of those to be computed exist from other code, by its version.
-        self.stale = self._of_other_code() if self.there < len(plan.unique) else Counter()
-        #: The number of runs and optima to be computed.
-        self.runs, self.optima = len(plan.unique) - self.there, len(self._waiting)
+        self.stale = self._of_other_code(wanted)
         #: The number of the sweep in the store.
         self.sweep = 0
         #: How the runs and optima of this sweep ended.
@@ -222,19 +222,16 @@ class Agenda:
         self._unsolved = deque(self._waiting)
         #: Solved problems, as long as runs on them are left.
         self._held: dict[str, Job] = {}
-        self._left = Counter(run.posed.key for run in self._ready)
-        self._left.update({key: len(runs) for key, runs in self._waiting.items()})
+        self._left = Counter(one.posed.key for one in wanted)
 
-    def _of_other_code(self) -> Counter[str]:
-        rows = list(self._store.rows(_OTHERS, code_version()))
+    def _of_other_code(self, wanted: Sequence[PlannedRun]) -> Counter[str]:
+        rows = list(self._store.rows(_OTHERS, code_version())) if wanted else []
         others = {tuple(row[name] for name in _ASKED): row["version"] for row in rows}
-        if not others:
-            return Counter()
         found: Counter[str] = Counter()
-        for left in (*self._ready, *(waiting for runs in self._waiting.values() for waiting in runs)):
-            problem, name = left.posed.problem, named(left.choice.entry)
-            values = canonical(dict(problem.parameters)), name, canonical(heuristic_parameters(left.choice))
-            asked = problem.instance.sha256, problem.name, *values, left.seed, left.posed.profile.name
+        for one in wanted if others else ():
+            problem, name = one.posed.problem, named(one.choice.entry)
+            values = canonical(dict(problem.parameters)), name, canonical(heuristic_parameters(one.choice))
+            asked = problem.instance.sha256, problem.name, *values, one.seed, one.posed.profile.name
             found.update([others[asked]] if asked in others else [])
         return found
 
