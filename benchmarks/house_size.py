@@ -74,13 +74,13 @@ def in_circles(modules: dict[str, Path]) -> list[str]:
     return sorted(below.keys() - floors(below).keys())
 
 
-def floors_of_rooms(modules: dict[str, Path]) -> int:
-    """How many floors the folders and files at the top of the package make by imports at the top of files."""
+def rooms_below(modules: dict[str, Path]) -> dict[str, set[str]]:
+    """Which folders and files at the top of the package each of these imports at the top of files."""
     below: dict[str, set[str]] = {}
     for name, others in imports(modules, top=True).items():
         rooms = {".".join(other.split(".")[:2]) for other in (name, *others)}
         below.setdefault(".".join(name.split(".")[:2]), set()).update(rooms)
-    return max(floors({room: others - {room} for room, others in below.items()}).values())
+    return {room: others - {room} for room, others in below.items()}
 
 
 def loaded() -> tuple[int, float]:
@@ -139,13 +139,15 @@ def main() -> None:
     pages = [path.read_text(encoding="utf-8") for path in handwritten()]
     sentences = [count for page in pages for count in words_of_sentences(page)]
     count, seconds = loaded()
+    rooms = rooms_below(modules)
     rows: list[tuple[str, object]] = [
         ("lines of optsched/", sum(lines.values())),
         ("modules", len(modules)),
         ("of the lines code", sum(map(code_lines, files.values()))),
         (" + ".join(MATHEMATICS), mathematics),
         ("entries at the top", len(top)),
-        ("floors of rooms, by imports at the top of files", floors_of_rooms(modules)),
+        ("pairs of these of which one imports the other", sum(map(len, rooms.values()))),
+        ("floors of rooms, by imports at the top of files", max(floors(rooms).values())),
         ("floors of files, by the same", max(floors(imports(modules, top=True)).values())),
         ("files in circles of imports, within functions too", len(in_circles(modules))),
         ("lines of tests/", tests),
