@@ -184,7 +184,7 @@ class ProbabilisticPolicy(_Knowing):
         ratio = _ratio(here, average)
         best = ratio == ratio.max() if self.select == "probability" else here == here.min()
         chosen = self.drawn(np.flatnonzero(best))
-        chance = float(probability(here[chosen], average[chosen], self.form))
+        chance = float(FORMS[self.form](ratio[chosen]))  # P of (4) and (5)
         skipped = (job, offer.kind)
         if chance < self.p_min and (self.skip_limit is None or self._skipped[skipped] < self.skip_limit):
             self._skipped[skipped] += 1
