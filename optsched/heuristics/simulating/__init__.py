@@ -9,23 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import isabstract
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from optsched.core.decimals import decimal
-from optsched.core.errors import HeuristicFailed, MissingField, UsageError, described, expect, expect_known
-from optsched.core.instance import Instance
+from optsched.core.errors import HeuristicFailed, MissingField, UsageError, described, expect, expect_known, nearest
+from optsched.core.instance import LARGEST, Instance
 from optsched.core.placement import MICRO, microseconds
 from optsched.core.processes.containing import call, in_force, value_of
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.observed import Following, observed_schedule
 from optsched.heuristics.running.base import Heuristic, Policy
-from optsched.heuristics.running.course import Progress, Service
+from optsched.heuristics.running.course import NEVER, Progress, Service
 from optsched.heuristics.running.driver import Observer, attempt, watched_streams
 from optsched.heuristics.running.known import posed_on
 from optsched.heuristics.running.run import IN_WORDS, check_observers, check_seed, values_in_force
-from optsched.heuristics.simulating.engine import Engine, Loss, Rules, Stage, losses_of
+from optsched.heuristics.simulating.engine import Engine, Rules, Stage
 from optsched.heuristics.simulating.every_round import SOLVE, EveryRound
 from optsched.heuristics.simulating.services import SERVICES, Levels, Recorded, Transfer, service_named
 from optsched.heuristics.simulating.simulation import Simulation
@@ -48,6 +49,12 @@ __all__ = [
     "run_posed",
     "simulate",
 ]
+
+#: A loss: a node (its id, or its index), when it is lost, and when it is back, in seconds; None: never.
+Loss = tuple[str | int, float, float | None]
+
+#: The valid values of each.
+HOW = "give a node, when it is lost, and when it is back (None: never)"
 
 #: What a heartbeat of a node may start: tasks for all its free slots, or one of each kind.
 ASSIGN = ("all", "one")
@@ -258,6 +265,46 @@ def rules_of(
         slowstart=decimal(_number("slowstart", slowstart, 0, 1)),
         until=None if until is None else _microseconds("until", until, since),
     )
+
+
+def losses_of(losses: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int, int], ...]:
+    """Losses as node, and microseconds of loss and return, in order of time.
+
+    Raises
+    ------
+    UsageError
+        For an unknown node, invalid times, and two losses of a node at once.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> losses_of([("b", 5, None)], Instance(Cluster(["a", "b"]), Workload([])))
+    ((1, 5000000, 1152921504606846976),)
+    """
+    expect(losses, Sequence, "losses: must be a list", HOW)
+    found = sorted(_loss(loss, instance) for loss in losses)
+    for (node, _, back), (other, lost, _) in pairwise(found):
+        if node == other and lost < back:
+            name = instance.cluster.node_ids[node]
+            raise UsageError(f'losses: node "{name}" is lost at {lost / MICRO:g} s, and not yet back then')
+    return tuple(sorted(found, key=lambda loss: (loss[1], loss[0])))
+
+
+def _loss(loss: Any, instance: Instance) -> tuple[int, int, int]:
+    ids = instance.cluster.node_ids.tolist()
+    try:
+        node, lost, back = loss
+        index = instance.node_index[node] if isinstance(node, str) else range(len(ids)).index(node)
+        times = round(lost * MICRO), NEVER if back is None else round(back * MICRO)
+    except KeyError:
+        raise UsageError(f'losses: there is no node "{loss[0]}"; {nearest(loss[0], ids)}') from None
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"losses: {loss!r}; {HOW}") from None
+    if max(abs(times[0]), 0 if back is None else abs(times[1])) > LARGEST:
+        raise UsageError(f"losses: {loss!r}; a time is at most 2^53 microseconds")
+    if not round(instance.time * MICRO) <= times[0] < times[1]:
+        raise UsageError(f"losses: {loss!r}; a node is lost once the run has begun, and comes back later")
+    return index, *times
 
 
 def policy_of(chosen: Any, instance: Instance, parameters: dict[str, Any]) -> tuple[str, Policy, Mapping[str, Any]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from math import ceil
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -19,8 +18,8 @@ import numpy as np
 
 from optsched.core.arrays import grouped
 from optsched.core.brief import brief, counted
-from optsched.core.errors import Fault, MissingField, UsageError, expect, nearest
-from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Instance, Ints
+from optsched.core.errors import Fault, MissingField
+from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, RUNNING, Instance, Ints
 from optsched.core.placement import MICRO, microseconds
 from optsched.heuristics.running.base import Event, Offer, Policy
 from optsched.heuristics.running.course import END, NEVER, WOKEN, Course, Service
@@ -184,53 +183,6 @@ class Rules:
             "slowstart": float(self.slowstart),
             "until": None if self.until is None else self.until / MICRO,
         }
-
-
-#: A loss: a node (its id, or its index), when it is lost, and when it is back, in seconds; None: never.
-Loss = tuple[str | int, float, float | None]
-
-#: The valid values of each.
-HOW = "give a node, when it is lost, and when it is back (None: never)"
-
-
-def losses_of(losses: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int, int], ...]:
-    """Losses as node, and microseconds of loss and return, in order of time.
-
-    Raises
-    ------
-    UsageError
-        For an unknown node, invalid times, and two losses of a node at once.
-
-    Examples
-    --------
-    >>> from optsched.core.instance import Cluster, Workload
-    >>> losses_of([("b", 5, None)], Instance(Cluster(["a", "b"]), Workload([])))
-    ((1, 5000000, 1152921504606846976),)
-    """
-    expect(losses, Sequence, "losses: must be a list", HOW)
-    found = sorted(_loss(loss, instance) for loss in losses)
-    for (node, _, back), (other, lost, _) in pairwise(found):
-        if node == other and lost < back:
-            name = instance.cluster.node_ids[node]
-            raise UsageError(f'losses: node "{name}" is lost at {lost / MICRO:g} s, and not yet back then')
-    return tuple(sorted(found, key=lambda loss: (loss[1], loss[0])))
-
-
-def _loss(loss: Any, instance: Instance) -> tuple[int, int, int]:
-    ids = instance.cluster.node_ids.tolist()
-    try:
-        node, lost, back = loss
-        index = instance.node_index[node] if isinstance(node, str) else range(len(ids)).index(node)
-        times = round(lost * MICRO), NEVER if back is None else round(back * MICRO)
-    except KeyError:
-        raise UsageError(f'losses: there is no node "{loss[0]}"; {nearest(loss[0], ids)}') from None
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"losses: {loss!r}; {HOW}") from None
-    if max(abs(times[0]), 0 if back is None else abs(times[1])) > LARGEST:
-        raise UsageError(f"losses: {loss!r}; a time is at most 2^53 microseconds")
-    if not round(instance.time * MICRO) <= times[0] < times[1]:
-        raise UsageError(f"losses: {loss!r}; a node is lost once the run has begun, and comes back later")
-    return index, *times
 
 
 class Engine(Asked, Course):
