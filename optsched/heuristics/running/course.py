@@ -216,17 +216,13 @@ class Course:
         self.ask("started", task, node, now)
 
     def resume(self, state: State) -> None:
-        """Continue the tasks that run in a snapshot, in the order in which they started."""
+        """Continue the tasks that run in a snapshot, in the order of their starts; what should be over ends now."""
         begun = microseconds(np.nan_to_num(state.start))
         running = np.flatnonzero(state.status == RUNNING)
         for task in running[np.argsort(begun[running], kind="stable")].tolist():
-            self.goes_on(task, int(state.node[task]), int(begun[task]))
-
-    def goes_on(self, task: int, node: int, start: int) -> None:
-        """A task runs already; if it would have ended before now, it ends now."""
-        self.node[task], self.start[task] = node, start
-        self.running += 1
-        self.ask("started", task, node, start, by=self.now)
+            self.node[task], self.start[task] = int(state.node[task]), int(begun[task])
+            self.running += 1
+            self.ask("started", task, self.node[task], self.start[task], by=self.now)
 
     def stops(self, task: int) -> None:
         """A running task is removed from its node, and may start over."""

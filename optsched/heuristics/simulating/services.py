@@ -340,33 +340,32 @@ class Transfer(Service):
         self._begin: Ints = np.full(tasks, _LONG_AGO)
         self._takes: Ints = np.zeros(tasks, dtype=np.int64)
         self._fetches: Ints = np.zeros(tasks, dtype=np.int64)
-        self._running: list[set[int]] = [set() for _ in instance.cluster.node_ids]
+        self._running: set[int] = set()
         self._reported: Ints = np.full(len(instance.cluster), _LONG_AGO)
 
     def started(self, task: int, node: int, now: int) -> Ends:
         self._node[task], self._begin[task] = node, now
+        self._running.add(task)
         if not self._is_map[task]:
-            self._running[node].add(task)
             if self.shuffle == "none":
                 return ((task, now + int(self._computes[task])),)
             return () if self._shuffling.left[task] else ((task, self._end_of(task, now)),)
         self._takes[task] = self._times.on(np.array([task]), np.array([node]))[0]
         self._fetches[task] = self._takes[task] - self._computes[task]
-        self._running[node].add(task)
         return ((task, now + int(self._takes[task])),)
 
     def ended(self, task: int, now: int) -> Ends:
-        self._running[self._node[task]].discard(task)
+        self._running.discard(task)
         if not self._is_map[task] or self.shuffle == "none":
             return ()
         return [
             (reduce, self._end_of(reduce, now))
             for reduce in self._shuffling.ended(task, int(self._node[task]))
-            if reduce in self._running[self._node[reduce]] and not self._shuffling.left[reduce]
+            if reduce in self._running and not self._shuffling.left[reduce]
         ]
 
     def stopped(self, task: int, now: int) -> Ends:
-        self._running[self._node[task]].discard(task)
+        self._running.discard(task)
         return ()
 
     def _end_of(self, reduce: int, now: int) -> int:
@@ -384,11 +383,9 @@ class Transfer(Service):
         return max(copied, now) + int(self._computes[reduce])
 
     def progress(self, beats: Ints, now: int) -> Progress | None:
-        heard = np.flatnonzero(beats > self._reported).tolist()
+        maps: Ints = np.array([task for task in sorted(self._running) if self._is_map[task]], dtype=np.int64)
+        maps = maps[beats[self._node[maps]] > self._reported[self._node[maps]]]
         self._reported = beats
-        maps: Ints = np.array(
-            [task for node in heard for task in sorted(self._running[node]) if self._is_map[task]], dtype=np.int64
-        )
         went = np.maximum(0, beats[self._node[maps]] - self._begin[maps])
         takes, fetches = self._takes[maps], self._fetches[maps]
         if self.reads == "throughout":
