@@ -59,8 +59,8 @@ def key_places(data: bytes) -> int:
     2
     """
     places = data.count(b'":')
-    if places != data.count(b":"):  # other colons, in strings or after a space: count precisely
-        return sum(1 for _ in re.finditer(rb'"[ \t\r\n]*:', data))
+    if places != data.count(b":"):  # other colons: in strings, or after a space
+        places += len(re.findall(rb'"[ \t\r\n]+:', data))
     return places
 
 
