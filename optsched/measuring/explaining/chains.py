@@ -142,6 +142,8 @@ def nearer(problem: Problem, here: Placement, there: Placement) -> tuple[Ints, b
     classes = classes() if callable(classes) else classes
     if not isinstance(classes, TaskClasses):
         return last, False
+    if np.array_equal(first, last):  # also where no slot is idle, so that nothing is placed
+        return last, True
     recorded = record_of(type(problem)).routes is not None
     if isinstance(problem, AssignmentProblem) and recorded and own is not None and own.counted is not None:
         found = nearest_optimum(problem, first, last)

@@ -13,7 +13,7 @@ from optsched import Placement, generate, solve
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.core.results import Value
 from optsched.heuristics import run
-from optsched.measuring.explaining.chains import Difference, better_by, chains_of, difference, total_gain
+from optsched.measuring.explaining.chains import Difference, better_by, chains_of, difference, nearer, total_gain
 from optsched.problems import Lsap, Problem, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -128,3 +128,12 @@ def test_any_chains_keep_within_the_room(seed: int) -> None:
                 grown = np.count_nonzero(head[arcs] == place) - np.count_nonzero(tail[arcs] == place)
                 both = np.count_nonzero(head == place) - np.count_nonzero(tail == place)
                 assert grown <= max(both, 0) + room
+
+
+def test_bug_nothing_to_place_and_no_idle_slot_divided_by_zero() -> None:
+    """Tests that where nothing can be placed the optimum is the placement itself, and no task moves."""
+    posed = problem("transmission-maps", "papers/pna-estimate")
+    nothing = solve(posed).decision
+    assert not len(posed.tasks)
+    nodes, nearest = nearer(posed, nothing, nothing)
+    assert (nodes.tolist(), nearest) == ([], True)
