@@ -58,7 +58,7 @@ class Shares:
     >>> shares.add(7, [0], 9), shares.add(8, [0, 1], 9), shares.settle()
     (None, None, {8: 4, 7: 6})
     >>> shares.remove(7), shares.add(9, [1], 1), shares.settle()
-    (None, None, {8: 3, 9: 1})
+    (None, None, {9: 1, 8: 3})
     """
 
     def __init__(self, capacity: Sequence[float]) -> None:
