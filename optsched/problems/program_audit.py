@@ -172,8 +172,9 @@ def _schedule_nearby(problem: ScheduleProblem, schedule: Schedule, rng: np.rando
     moved = _some(len(problem.tasks), rng)
     if len(moved) > 1:
         nodes[moved], starts[moved] = np.roll(nodes[moved], 1), np.roll(starts[moved], 1)
-    elif len(moved):
-        nodes[moved], starts[moved] = rng.integers(NONE, len(problem.instance.cluster)), rng.choice(starts)
+    else:
+        nodes[moved] = rng.integers(NONE, len(problem.instance.cluster))
+        starts[moved] = rng.permutation(starts)[: len(moved)]
     return as_early(problem, problem.schedule(nodes, starts))
 
 
