@@ -29,7 +29,7 @@ TOLERANCE = 1e-5
 Shared = Callable[[Any, str, tuple[Any, ...]], Sequence[str]]
 
 _UNKEPT = "the decision does not keep what was added to the model"
-_LOOSE = "The model may set a variable, such as a makespan, higher than tasks make it: constrain where tasks are"
+_LOOSE = "A variable, such as a makespan, may have another value in the model than tasks give it: constrain the tasks"
 _MEND = "build the model with per_pair=True, which has a variable for each task and node"
 
 
@@ -38,14 +38,14 @@ class Made:
     """The names and rows that a builder made from a problem.
 
     `per_pair`: each task has a variable for each node that it may use. `pruned`: it leaves out decisions that no
-    optimum needs, but may need with a further constraint. `rows` and `bounds` are the number of rows of each
-    constraint, and the bounds of each variable, by its name; for a PuLP model all by "". `objective` is the expression;
+    optimum needs, but may need with a further constraint. `rows` and `bounds` are the indices of each constraint, and
+    the bounds of each variable, by its name; for a PuLP model all by "". `objective` is the expression;
     None for a PuLP model. `shared` says what each variable counts together.
     """
 
     per_pair: bool
     pruned: bool
-    rows: dict[str, int]
+    rows: dict[str, set[Any]]
     bounds: dict[str, Any]
     objective: Any
     shared: Shared
@@ -90,7 +90,7 @@ def remember(model: Any, per_pair: bool, pruned: bool = False, shared: Shared = 
     `per_pair` says that decoding reads the node of each task from a variable. The others are as in `Made`.
     """
     literal = isinstance(model, pulp.LpProblem)
-    rows = {name: len(held) for name, held in _rows(model).items()}
+    rows = {name: set(held) for name, held in _rows(model).items()}
     if literal:
         model._entries = list(model.variables())  # PuLP sorts its own by name, including those of a user
     bounds = {name: _bounds(entries) for name, entries in _variables(model).items()}
@@ -167,16 +167,21 @@ def refuse_unkept(model: Any, decided: Callable[[Any], Iterable[tuple[Any, float
     _refuse_unkept(model.clone(), built, decided)
 
 
-def _rows(model: Any) -> dict[str, list[Any]]:
-    """The rows of each constraint, by its name; those of a PuLP model by ""."""
+def _rows(model: Any) -> dict[str, dict[Any, Any]]:
+    """The rows of each constraint by their indices, by its name; those of a PuLP model by their names, by ""."""
     if isinstance(model, pulp.LpProblem):
-        return {"": list(model.constraints())}
-    return {each.name: list(each.values()) for each in model.component_objects(pyo.Constraint)}
+        return {"": {row.name: row for row in model.constraints()}}
+    return {each.name: dict(each.items()) for each in model.component_objects(pyo.Constraint)}
 
 
 def _added_rows(model: Any, built: Made) -> list[Any]:
     """The active rows that are not the builder's."""
-    added = [row for name, rows in _rows(model).items() for row in rows[built.rows.get(name, 0) :]]
+    added = [
+        row
+        for name, rows in _rows(model).items()
+        for index, row in rows.items()
+        if index not in built.rows.get(name, ())
+    ]
     return [row for row in added if getattr(row, "active", True)]
 
 
@@ -265,11 +270,16 @@ def _refuse_unkept(copy: Any, built: Made, decided: Callable[[Any], Iterable[tup
 
 
 def _refuse_unkept_literal(model: Any, built: Made, values: Sequence[tuple[Any, float]]) -> None:
-    """Refuse a decision, as values of variables of a PuLP model, if an added row or bound does not hold for it."""
+    """Refuse a decision, as values of variables of a PuLP model, if an added row or bound does not hold for it.
+
+    Rows with other variables, such as the user's own, may hold for other values of these.
+    """
+    known = {variable.name for variable, _ in values}
     held = [variable.varValue for variable, _ in values]
     for variable, value in values:
         variable.varValue = value
-    broken = [row.name for row in _added_rows(model, built) if not _holds(row)]
+    rows = [row for row in _added_rows(model, built) if known >= {variable.name for variable, _ in row.items()}]
+    broken = [row.name for row in rows if not _holds(row)]
     broken += [f"a bound of {variable.name}" for variable, _ in values if not variable.valid(TOLERANCE)]
     for (variable, _), value in zip(values, held, strict=True):
         variable.varValue = value

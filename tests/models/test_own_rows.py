@@ -8,8 +8,8 @@ from small_problems import instance_of
 
 from optsched.core.errors import TooLarge, UsageError
 from optsched.instances.generate import generate
-from optsched.models import base, lsap, makespan
-from optsched.problems import Lsap, Makespan
+from optsched.models import base, latency, lsap, makespan
+from optsched.problems import Latency, Lsap, Makespan
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 
 #: Guo et al. 2012, Figure 2: three tasks, a slot on each of three nodes; t1 must run on n1, or something costs 1.
@@ -150,3 +150,15 @@ def test_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "MAX_VARIABLES", 8)
     with pytest.raises(TooLarge, match="per_pair=True would have 9 pairs of a task and a node; at most 8 are made"):
         lsap.build_pyomo(ALIKE, per_pair=True)
+
+
+def test_own_variables_of_literal_models() -> None:
+    """Tests that a variable of the user may have another value than the solver gave it, once the model is decoded."""
+    problem = Latency(instance_of([[0], [1], [0]], 2))
+    model = latency.build_pulp(problem)
+    hours = model.add_variable("hours", 0)
+    model.addConstraint(60 * hours - model.makespan == 0, "hours_is")
+    model.addConstraint(model.makespan <= 20, "soon")
+    model.setObjective(0 * hours)
+    solve_pulp(model, "exact")
+    assert problem.evaluate(latency.decode(model, problem))[0] <= 20

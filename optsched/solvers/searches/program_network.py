@@ -46,6 +46,7 @@ class ProgramNetwork:
         known = {family.name: family for family in program.rows}
         self.families = [known[name] for name in (*supplies, *capacities) if name in known]
         self.vertices: dict[str, int] = {}
+        self._supplies = [name for name in supplies if name in known]
         self.sink = 1 + sum(len(family.labels) for family in self.families)
         tail, head = np.zeros(columns, dtype=np.int64), np.full(columns, self.sink, dtype=np.int64)
         parent, limit = np.zeros(self.sink, dtype=np.int64), np.zeros(self.sink, dtype=np.int64)
@@ -130,9 +131,13 @@ class ProgramNetwork:
             outer = np.where(inner, self.head[arcs], self.tail[arcs])
             price = duals[within[family.name]]
             potential[vertices] = potential[outer] + np.where(inner, -price, price + saved[vertices])
-        if not count:  # every unit has a row of supply: what one more would cost is the most that one costs
-            supplies = self.tail == 0
-            potential[0] = potential[self.head[supplies]].max(initial=0)
+        if not count:  # the innermost rows of supply are equations: what contains them rises to their prices
+            *outside, innermost = self._supplies
+            arcs = self.arcs_of(innermost)
+            rise = max(0, int((potential[self.head[arcs]] - potential[self.tail[arcs]]).max(initial=0)))
+            potential[0] += rise
+            for name in outside:
+                potential[self.head[self.arcs_of(name)]] += rise
         return potential
 
     def proved(self, values: Ints) -> Ints | None:
