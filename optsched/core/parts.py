@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_origin, get_type_hints
@@ -188,9 +188,9 @@ def ids_of(noun: Any, table: str) -> Strings:
 def _exact(values: npt.ArrayLike, dtype: type) -> npt.NDArray[Any]:
     """A read-only array of `dtype`; ValueError if that would change a number."""
     array = np.asarray(values)
-    if dtype is np.int64 and array.dtype.kind in "fu":
-        kept = (np.abs(array) < 2**63) & (array == np.floor(array))
-        if not kept.all():
+    if dtype is np.int64 and array.dtype.kind in "fuO":
+        whole = np.floor(array.astype(np.float64) if array.dtype == object else array)
+        if not ((np.abs(array) < 2**63) & (array == whole)).all():
             raise ValueError
     return read_only(values, dtype)
 
@@ -525,9 +525,12 @@ def fill(part: Any, **counts: int) -> None:
     if faults:  # no column has a length to compare with
         raise InputError(faults)
     kind: type = type(part)
+    required = {held.name for held in fields(part) if held.default is MISSING}
     for column in columns_of(kind):
         values = getattr(part, column.attribute)
-        if values is not None or column.table in counts:
+        if values is None and column.attribute in required:
+            faults.append(Fault(f"{column.table}.{column.field}", "is missing: give one for each"))
+        elif values is not None or column.table in counts:
             try:
                 object.__setattr__(part, column.attribute, column.filled(values, counts.get(column.table, 0)))
             except InputError as error:

@@ -1,4 +1,4 @@
-"""Holds a problem's program against its definition: no proof over a program says anything of a decision that it lacks.
+"""Compares a problem's program with its definition: no proof over a program says anything of a decision that it lacks.
 
 `Audit` compares one decision, or the values of the program's variables. `samples` are decisions to compare.
 """

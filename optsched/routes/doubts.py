@@ -156,7 +156,7 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
 def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
     """The decisions of the quick heuristics and functions that the problem's record names, if they are feasible.
 
-    A class whose record names none has those of the class from which it derives.
+    A class whose record names none has the functions of the class from which it derives.
     """
     kinds = [kind for kind in type(problem).__mro__ if hasattr(kind, "name")]
     for name in next(filter(None, (record_of(kind).rivals for kind in kinds)), ()):

@@ -1,6 +1,7 @@
 """What can be wrong with an instance, whatever it was made from: every fault with its place."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,8 @@ TWO = Shuffle([0, 1], [2, 2], [1, 2])
             ],
         ),
         (tasks(kind=[0, NAN, 1]), ["tasks.kind: expected whole numbers, got [0, nan, 1]"]),
+        (nodes(slots=[Fraction(3, 2), 1, 1]), ["nodes.slots: expected whole numbers, got [Fraction(3, 2), 1, 1]"]),
+        (lambda: Shuffle([0], None, None), ["shuffle.reduce: is missing: give one", "shuffle.size: is missing: give"]),  # type: ignore[arg-type,return-value]
         (tasks(replicas=[0, 1]), ["tasks.replicas: expected whole numbers in rows, got [0, 1]"]),
         (nodes(rack=[0, -1, -2]), ["nodes[0].rack: there is no rack 0", "nodes[2].rack: there is no rack -2"]),
         (

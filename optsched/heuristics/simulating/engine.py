@@ -321,7 +321,7 @@ class Engine(Asked, Course):
         return str(self.known.problem.instance.workload.task_ids[task])
 
     def _note(self, what: int, index: int, node: int) -> None:
-        """Record that something happens: nothing stands still."""
+        """Record an event, so that the simulation is not idle."""
         self.record.append((self.now, what, index, node))
         self._vain, self._idle_since, self._idle_from = 0, self.now, None
 
