@@ -37,10 +37,7 @@ def routes(problem: AssignmentProblem) -> tuple[str, ...]:
 
 def sizes(problem: AssignmentProblem) -> dict[str, RouteSize]:
     """The sizes of the arrays that engines build: the compact network, a matching's pairs, or tasks and slots."""
-    return {
-        name: RouteSize(variables, rows, terms, round(variables * each / 2**20))
-        for name, variables, rows, terms, each in engine_sizes(problem)
-    }
+    return {name: RouteSize.of_network(arcs, ends, each) for name, arcs, ends, each in engine_sizes(problem)}
 
 
 def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:

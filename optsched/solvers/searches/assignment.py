@@ -232,38 +232,35 @@ def _way(problem: AssignmentProblem, engine: str) -> str:
     return "dense" if is_tabled(problem) else engine
 
 
-def sizes(problem: AssignmentProblem) -> Iterator[tuple[str, int, int, int, int]]:
-    """For each engine the size of its program: variables, constraints, coefficients, and bytes per variable.
+def sizes(problem: AssignmentProblem) -> Iterator[tuple[str, int, int, int]]:
+    """For each engine the size of its program: variables, constraints, and bytes per variable.
 
     >>> import optsched
     >>> for row in sizes(optsched.problem("lsap", "papers/guo-fig2")):
     ...     print(*row)
-    network 6 6 12 60
-    arrays 9 6 15 520
-    network-simplex 15 8 30 1000
-    dense 9 6 18 8
+    network 6 6 60
+    arrays 15 8 520
+    network-simplex 15 8 1000
+    dense 9 6 8
     """
     if _has_areas(problem):
         network = network_of(problem)
-        arcs, vertices, program = len(network.tail), len(network.supply), network.program.numbers
-        whole = len(program.objective), len(program.row_lower), len(program.value)
+        arcs, vertices = len(network.tail), len(network.supply)
     else:
         classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
         arcs, vertices = classes + classes * nodes + nodes, 2 + classes + nodes
-        whole = classes * nodes, classes + nodes + 1, 3 * classes * nodes
     tasks, slots = len(problem.tasks), int(np.minimum(problem.capacity, problem.count).sum())
-    with_highs = "arrays", *whole, _BYTES_WITH_HIGHS
-    by_simplex = "network-simplex", arcs, vertices, 2 * arcs, bytes_an_arc(arcs)
-    dense = "dense", tasks * slots, tasks + slots, 2 * tasks * slots, 8
+    with_highs = "arrays", arcs, vertices, _BYTES_WITH_HIGHS
+    by_simplex = "network-simplex", arcs, vertices, bytes_an_arc(arcs)
+    dense = "dense", tasks * slots, tasks + slots, 8
     way = _way(problem, "network")
     if way == "matching":
         assert isinstance(problem, LevelledProblem)
         matched = len(problem.idle_replicas.values)
-        yield "network", matched, tasks + len(problem.capacity), 2 * matched, _BYTES_MATCHED
+        yield "network", matched, tasks + len(problem.capacity), _BYTES_MATCHED
     elif way == "table":
         assert isinstance(problem, TabledProblem)
-        ends = len(problem.classes().first) + len(problem.idle_nodes)
-        yield "network", problem.pairs, ends, 2 * problem.pairs, BYTES_A_PAIR
+        yield "network", problem.pairs, len(problem.classes().first) + len(problem.idle_nodes), BYTES_A_PAIR
     else:
         taken = dense if way == "dense" else by_simplex if simplex_compiled(arcs) else with_highs
         yield "network", *taken[1:]

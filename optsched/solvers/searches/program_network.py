@@ -20,7 +20,7 @@ from optsched.core.errors import OptschedError, OutOfTime
 from optsched.core.instance import Ints
 from optsched.core.results import Limit, Termination
 from optsched.problems.programs import Program
-from optsched.solvers.answers import LinearProgram, SolverOutcome, whole_numbers, whole_prices
+from optsched.solvers.answers import SolverOutcome, whole_numbers, whole_prices
 from optsched.solvers.networks import cheapened, min_cost_flow, residual_potentials, simplex_compiled
 from optsched.solvers.profiles import Profile
 
@@ -46,7 +46,6 @@ class ProgramNetwork:
         known = {family.name: family for family in program.rows}
         self.families = [known[name] for name in (*supplies, *capacities) if name in known]
         self.vertices: dict[str, int] = {}
-        self._supplies = [name for name in supplies if name in known]
         self.sink = 1 + sum(len(family.labels) for family in self.families)
         tail, head = np.zeros(columns, dtype=np.int64), np.full(columns, self.sink, dtype=np.int64)
         parent, limit = np.zeros(self.sink, dtype=np.int64), np.zeros(self.sink, dtype=np.int64)
@@ -100,45 +99,8 @@ class ProgramNetwork:
         return fall
 
     def solved(self, profile: Profile, engine: str = "network") -> NetworkSolution:
-        """A flow of least cost, by an engine of `solve_network`; HiGHS gets the program, which has fewer columns."""
-        if engine != "arrays" and (engine != "network" or simplex_compiled(len(self.tail))):
-            return solve_network(self.tail, self.head, self.capacity, self.cost, self.supply, profile, engine)
-        from optsched.solvers.searches.program_tree import as_arrays  # SciPy takes longer to import than a matching
-
-        began, program = time.perf_counter(), as_arrays(self.program.numbers, integer=False)
-        built, (outcome, values, prices) = time.perf_counter() - began, _by_highs(program, profile)
-        flow = None if values is None else self.flow_of(values)
-        return NetworkSolution(flow, None if prices is None else self._potential(prices), outcome, built)
-
-    def _potential(self, duals: Ints) -> Ints:
-        """The potentials for dual prices of the program's rows.
-
-        What a column at its limit saves is moved to the row of its supply, which is then used up by this column.
-        """
-        numbers, saved = self.program.numbers, np.zeros(self.sink, dtype=np.int64)
-        reduced = numbers.objective.copy()
-        np.subtract.at(reduced, numbers.column, numbers.value * duals[numbers.row])
-        np.minimum.at(saved, self.values(self.tail), reduced)
-        saved[0] = 0
-        potential = np.zeros(self.sink + 1, dtype=np.int64)
-        within = {family.name: self.program.rows_of(family.name) for family in self.families}
-        count = [row for family in self.program.rows if family.name not in within for row in [family.first]]
-        potential[0] = sum(int(duals[row]) for row in count)
-        for family in self.families:
-            vertices = self.vertices[family.name] + np.arange(len(family.labels))
-            arcs = self.arcs_of(family.name)
-            inner = self.tail[arcs] == vertices  # of a capacity: its arc leads to the row that contains it
-            outer = np.where(inner, self.head[arcs], self.tail[arcs])
-            price = duals[within[family.name]]
-            potential[vertices] = potential[outer] + np.where(inner, -price, price + saved[vertices])
-        if not count:  # the innermost rows of supply are equations: what contains them rises to their prices
-            *outside, innermost = self._supplies
-            arcs = self.arcs_of(innermost)
-            rise = max(0, int((potential[self.head[arcs]] - potential[self.tail[arcs]]).max(initial=0)))
-            potential[0] += rise
-            for name in outside:
-                potential[self.head[self.arcs_of(name)]] += rise
-        return potential
+        """A flow of least cost (`solve_network`)."""
+        return solve_network(self.tail, self.head, self.capacity, self.cost, self.supply, profile, engine)
 
     def proved(self, values: Ints) -> Ints | None:
         """Potentials that prove that values cost least, by shortest paths; None if they do not."""
@@ -180,7 +142,20 @@ def solve_network(
         assert result.potential is not None
         outcome = SolverOutcome(Termination.OPTIMAL, None, None, None, "optimal", 0.0, None, result.solver)
         return NetworkSolution(result.flow, -result.potential, outcome)
+    return _by_highs(tail, head, capacity, cost, supply, profile)
+
+
+def _by_highs(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, profile: Profile) -> NetworkSolution:
+    """A vertex of the network's linear program, with a column per arc and a row per vertex.
+
+    Presolve is off unless the profile asks for it: on these networks it takes up to forty times as long as the simplex
+    method. If HiGHS gives up ("Unknown", seen with costs of 10^13), it runs once more with costs divided by a power of
+    two.
+    """
     import scipy.sparse as sp  # like HiGHS, it takes longer to import than a matching takes
+
+    from optsched.solvers.answers import LinearProgram
+    from optsched.solvers.highs import solve_arrays
 
     began, arcs = time.perf_counter(), len(tail)
     values = np.concatenate([np.ones(arcs), -np.ones(arcs)])
@@ -196,20 +171,8 @@ def solve_network(
         matrix=sp.csc_array(entries, shape=(len(supply), arcs)),
     )
     check()
-    built, (outcome, flow, potential) = time.perf_counter() - began, _by_highs(program, profile)
-    return NetworkSolution(flow, potential, outcome, built)
-
-
-def _by_highs(program: LinearProgram, profile: Profile) -> tuple[SolverOutcome, Ints | None, Ints | None]:
-    """An optimal vertex of a network's linear program and its duals, as whole numbers; None if a limit came first.
-
-    Presolve is off unless the profile asks for it: on these networks it takes up to forty times as long as the simplex
-    method. If HiGHS gives up ("Unknown", seen with costs of 10^13), it runs once more with costs divided by a power of
-    two.
-    """
-    from optsched.solvers.highs import solve_arrays
-
-    scale, profile = 1.0, replace(profile, highs={"presolve": "off", **profile.highs})
+    built, scale = time.perf_counter() - began, 1.0
+    profile = replace(profile, highs={"presolve": "off", **profile.highs})
     found = solve_arrays(program, profile)
     if found.outcome.status is Termination.ERROR:
         scale = 2.0 ** max(0, math.frexp(float(np.abs(program.objective).max(initial=0.0)))[1] - _QUIET_BITS)
@@ -218,8 +181,8 @@ def _by_highs(program: LinearProgram, profile: Profile) -> tuple[SolverOutcome, 
     objective, bound = (None if claim is None else claim * scale for claim in (outcome.objective, outcome.bound))
     outcome = replace(outcome, objective=objective, bound=bound)
     if outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
-        return outcome, None, None
-    return outcome, whole_numbers(found.x), whole_prices(found.row_duals * scale)
+        return NetworkSolution(None, None, outcome, built)
+    return NetworkSolution(whole_numbers(found.x), whole_prices(found.row_duals * scale), outcome, built)
 
 
 def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, who: str) -> Ints:

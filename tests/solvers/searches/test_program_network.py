@@ -16,7 +16,6 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("lsap", "lsap", {"nodes": 9, "tasks": 12, "slots": 2, "racks": 3}, {}),
     ("fair-lsap", "fair-lsap", {"nodes": 6, "tasks": 9}, {}),
     ("fair-lsap", "fair-lsap", {"nodes": 6, "tasks": 9}, {"selection": "free"}),
-    ("fair-lsap", "fair-lsap", {"nodes": 4, "tasks": 4, "slots": 3, "weights": "1,2"}, {"selection": "free"}),
     ("lsap-fairness", "fair-lsap", {"nodes": 6, "tasks": 9}, {}),
     ("flow", "flow", {"nodes": 6, "tasks": 8}, {}),
     ("transmission-maps", "transmission", {"nodes": 8, "tasks": 8, "racks": 3}, {}),
@@ -39,12 +38,6 @@ def test_flows_are_values(name: str, family: str, sizes: dict[str, Any], paramet
         view = posed.with_places(posed.network_places)
     if not posed.count or name == "transmission-reduces":
         return
-    found = network.solved(Profile("exact"), "arrays")
-    assert found.flow is not None
-    assert found.potential is not None
-    reduced = network.cost - found.potential[network.tail] + found.potential[network.head]
-    assert (reduced[found.flow < network.capacity] >= 0).all()
-    assert (reduced[found.flow > 0] <= 0).all()
     values = view.values_of(best, network.program)
     flow = network.flow_of(values)
     balance = np.zeros(len(network.supply), dtype=np.int64)
